@@ -1,7 +1,7 @@
-"""Fixtures of all tests: an isolated cache, published vocabularies if available, small trained ones everywhere.
+"""Fixtures for all tests: an isolated cache directory, published vocabularies if available, and small trained ones.
 
-The small vocabularies are trained here by the trainer of ``tokenizers``, one for each type of published vocabulary that
-is native. Each fixture is the path of a ``tokenizer.json``.
+The trainer of ``tokenizers`` makes the small vocabularies, one for each type of published vocabulary that crayon_hf
+runs natively. Each vocabulary fixture is the path of a ``tokenizer.json``.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ SENTENCES = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """README's command tries fewer examples than CI, which sets CRAYON_TESTS."""
+    """With README's test command, try fewer hypothesis examples than CI, which sets CRAYON_TESTS."""
     if config.getoption("markexpr") == "not slow" and not INSTALLED:
         fewer_examples()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of published vocabularies are slow: only `make test-all` runs them."""
+    """Mark tests of published vocabularies, which use the fixture `shared`, as slow: only `make test-all` runs them."""
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
@@ -83,7 +83,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep tests away from the user's own cache and profiles."""
+    """Give the tests a cache directory of their own, without the user's profiles and instruction set."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CRAYON_CACHE_DIR", str(tmp_path_factory.mktemp("crayon-cache")))
         patch.delenv("CRAYON_PROFILE_DIR", raising=False)
@@ -93,7 +93,7 @@ def _isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A real browser. The test is skipped without one."""
+    """A running Chromium. The test is skipped if none is installed."""
     from tests.support.browser import started
 
     with started() as chromium:
@@ -102,7 +102,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The directory with vocab/ and corpus/ that CRAYON_SHARED names. The test is skipped without it."""
+    """The directory with vocab/ and corpus/ that CRAYON_SHARED names. The test is skipped if CRAYON_SHARED is unset."""
     directory = os.environ.get("CRAYON_SHARED")
     if not directory:
         pytest.skip("CRAYON_SHARED is not set")
@@ -111,19 +111,19 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def training_text() -> list[str]:
-    """A varied text, the same on every machine with the same Python."""
+    """Varied texts to train on, the same on every machine with the same Python."""
     return [*SENTENCES * 20, Path(tokenize.__file__).read_text(encoding="utf-8")]
 
 
 @pytest.fixture(scope="session")
 def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of the trained vocabularies."""
+    """An empty directory, in which the fixtures below write the trained vocabularies."""
     return tmp_path_factory.mktemp("vocabularies")
 
 
 @pytest.fixture(scope="session")
 def gpt2_like(vocabularies: Path, training_text: list[str]) -> Path:
-    """Byte-level BPE, gpt2 pattern, ByteLevel post-processor, one special token."""
+    """Byte-level BPE with the gpt2 pattern, a ByteLevel post-processor and one special token."""
     tokenizer = _byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
     return _train(tokenizer, training_text, vocabularies / "gpt2_like.json", ["<|endoftext|>"])
@@ -131,7 +131,8 @@ def gpt2_like(vocabularies: Path, training_text: list[str]) -> Path:
 
 @pytest.fixture(scope="session")
 def llama3_like(vocabularies: Path, training_text: list[str]) -> Path:
-    """The llama3 pattern, `ignore_merges`, special tokens after the vocabulary, a template with a first token."""
+    """Byte-level BPE with the llama3 pattern, `ignore_merges`, special tokens after the vocabulary, and a template that
+    puts a special token first."""
     path = _train(_byte_level(_split(LLAMA3_PATTERN)), training_text, vocabularies / "llama3_like.json", [])
     document = json.loads(path.read_text(encoding="utf-8"))
     document["model"]["ignore_merges"] = True
@@ -156,7 +157,7 @@ def llama3_like(vocabularies: Path, training_text: list[str]) -> Path:
 
 @pytest.fixture(scope="session")
 def qwen_like(vocabularies: Path, training_text: list[str]) -> Path:
-    """NFC, single digits, special tokens after the vocabulary."""
+    """Byte-level BPE with NFC, a pattern that separates digits, and special tokens after the vocabulary."""
     tokenizer = _byte_level(_split(QWEN_PATTERN))
     tokenizer.normalizer = normalizers.NFC()
     path = _train(tokenizer, training_text, vocabularies / "qwen_like.json", [])
@@ -168,7 +169,8 @@ def qwen_like(vocabularies: Path, training_text: list[str]) -> Path:
 
 @pytest.fixture(scope="session")
 def roberta_like(vocabularies: Path, training_text: list[str]) -> Path:
-    """Roberta's post-processor with trimmed offsets, and a mask token that takes the space before it."""
+    """Byte-level BPE with Roberta's post-processor, trimmed offsets, and a mask token that takes the space before
+    it."""
     tokenizer = _byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
     path = _train(tokenizer, training_text, vocabularies / "roberta_like.json", ["<s>", "<pad>", "</s>", "<unk>"])
     tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
@@ -181,7 +183,7 @@ def roberta_like(vocabularies: Path, training_text: list[str]) -> Path:
 
 @pytest.fixture(scope="session")
 def template_like(vocabularies: Path, training_text: list[str]) -> Path:
-    """A template with two kinds of special tokens and two type ids, added tokens of every kind."""
+    """Byte-level BPE with two special tokens and two type ids in its template, and added tokens with every flag."""
     tokenizer = _byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
     path = _train(tokenizer, training_text, vocabularies / "template_like.json", ["[CLS]", "[SEP]"])
     tokenizer.add_tokens(
@@ -210,7 +212,7 @@ def any_vocabulary(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="session")
 def wordpiece_like(vocabularies: Path, training_text: list[str]) -> Path:
-    """A vocabulary that is not native: WordPiece with BERT's components."""
+    """WordPiece with BERT's components. With the fixture `refusing` the engine refuses it."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -1,4 +1,4 @@
-"""`crayon_hf.tiktoken.Encoding` against `tiktoken.Encoding`: any sequence of calls gives the same."""
+"""Compares `crayon_hf.tiktoken.Encoding` with `tiktoken.Encoding`: any sequence of calls gives the same results."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ids = st.lists(st.integers(0, 450) | st.integers(4999, 5006), max_size=10)
 
 @cache
 def ranks() -> dict[bytes, int]:
-    """The tokens of a small vocabulary, single bytes first, as in rank files."""
+    """Map the tokens of a small vocabulary to ranks, single bytes first, as tiktoken's rank files do."""
     back = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
     merges = json.loads(trained("byte_level"))["model"]["merges"]
     tokens = [bytes([byte]) for byte in range(256)]
@@ -55,7 +55,7 @@ def ranks() -> dict[bytes, int]:
 
 
 def outcome(call: Any) -> Any:
-    """The result in a comparable form, or the class of the error."""
+    """The result of a call in a comparable form, or the built-in class of its error."""
     try:
         value = call()
     except Exception as error:
@@ -66,7 +66,7 @@ def outcome(call: Any) -> Any:
 
 
 class BothEncodings(RuleBasedStateMachine):
-    """Each rule makes one call on both."""
+    """A pair of encodings, ours and tiktoken's. Each rule makes the same call on both and compares the results."""
 
     @initialize(pattern=st.sampled_from(PATTERNS), specials=st.sampled_from(SPECIALS), empty=st.booleans())
     def begin(self, pattern: str, specials: dict[str, int], empty: bool) -> None:

@@ -1,4 +1,4 @@
-"""`crayon_hf.Tokenizer` against `tokenizers.Tokenizer`: they stay equal in any sequence of changes and calls."""
+"""Compares `crayon_hf.Tokenizer` with `tokenizers.Tokenizer`, which stay equal in any sequence of changes and calls."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ added = st.one_of(
 
 
 class BothTokenizers(RuleBasedStateMachine):
-    """Each rule makes one change or call on both."""
+    """A pair of tokenizers, ours and the library's. Each rule makes the same change or call on both."""
 
     @initialize(kind=st.sampled_from(KINDS))
     def begin(self, kind: str) -> None:
@@ -168,12 +168,12 @@ class BothTokenizers(RuleBasedStateMachine):
         self.agree(processed)
 
     def agree(self, call: Callable[[Any], Any]) -> None:
-        """Both return the same, or both raise."""
+        """Check that `call` returns the same for both tokenizers, or raises for both."""
         expected, said = (outcome(lambda: call(tokenizer)) for tokenizer in self.both())  # noqa: B023
         assert said == expected
 
     def lenient(self, tokenizer: Any) -> dict[str, str]:
-        """The argument that makes ours skip unknown ids, as the reference does."""
+        """The argument that makes our tokenizer skip unknown ids in decoding, as the library's always does."""
         return {"unknown_ids": "skip"} if tokenizer is self.ours else {}
 
     @invariant()

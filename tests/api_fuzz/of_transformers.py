@@ -1,4 +1,7 @@
-"""`crayon_hf.AutoTokenizer` against transformers' own: they stay equal in any sequence of changes and calls."""
+"""Compares tokenizers of `crayon_hf.AutoTokenizer` with those of transformers' own `AutoTokenizer` (stock).
+
+They stay equal in any sequence of changes and calls.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +100,7 @@ arguments = st.fixed_dictionaries(
 
 @cache
 def repositories() -> dict[str, Path]:
-    """The directories of small tokenizers."""
+    """The directories of small model repositories, by name."""
     root = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     return write_repositories(Path(root), [*CORPUS * 20])
@@ -105,7 +108,7 @@ def repositories() -> dict[str, Path]:
 
 @cache
 def opened(name: str) -> tuple[Any, Any]:
-    """The tokenizers of a directory, stock and ours. Tests change copies of them."""
+    """The tokenizers (stock, ours) of a repository. They are cached, so tests change copies of them."""
     directory = repositories()[name]
     return tuple(
         module.AutoTokenizer.from_pretrained(directory)  # type: ignore[attr-defined]
@@ -114,12 +117,13 @@ def opened(name: str) -> tuple[Any, Any]:
 
 
 def document(text: str) -> Any:
-    """A saved file. The library reads some scores as neighbouring doubles, so a file saved by a copy can differ."""
+    """Parse a saved file, with numbers rounded. The library reads some scores as a neighbouring double, so a copy of a
+    tokenizer can save slightly different scores."""
     return json.loads(text, parse_float=lambda number: f"{float(number):.12g}")
 
 
 class BothFast(RuleBasedStateMachine):
-    """Each rule makes one change or call on both, stock and ours."""
+    """A pair of tokenizers, stock and ours. Each rule makes the same change or call on both."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,14 +136,14 @@ class BothFast(RuleBasedStateMachine):
         self.both = [copy.deepcopy(tokenizer) for tokenizer in opened(name)]
 
     def agree(self, call: Callable[[Any], Any]) -> None:
-        """Both return the same, or both raise."""
+        """Check that `call` returns the same for both tokenizers, or raises for both."""
         stock, ours = self.both
         try:
             expected = outcome(lambda: call(stock))
         except BaseException as error:
             if type(error).__name__ != "PanicException":
                 raise
-            expected = None  # it panics in a thread of the library: any result of ours is right
+            expected = None  # the library panics in one of its threads: any result of ours is right
         said = outcome(lambda: call(ours))
         assert expected is None or said == expected
 
@@ -253,7 +257,7 @@ class BothFast(RuleBasedStateMachine):
 
     @rule(crossed=st.booleans())
     def saved(self, crossed: bool) -> None:
-        """Both save the same files, and either can open the other's."""
+        """Check that both tokenizers save the same files. If `crossed`, each library then opens the other's files."""
         self.roots.append(tempfile.mkdtemp())
         directories = [os.path.join(self.roots[-1], name) for name in ("stock", "ours")]
         for tokenizer, directory in zip(self.both, directories, strict=True):

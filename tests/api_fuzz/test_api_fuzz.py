@@ -1,7 +1,7 @@
-"""Random sequences of calls and changes on ours and on the library's own, for each interface.
+"""Runs random sequences of calls and changes on our tokenizers and on those of tokenizers, tiktoken and transformers.
 
-CRAYON_API_FUZZ sets their number: `make api-fuzz` runs several thousand, each time with another seed. Failures are
-shrunk.
+CRAYON_API_FUZZ sets the number of sequences: `make api-fuzz` runs several thousand, each time with another seed.
+Hypothesis shrinks a sequence that fails.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tests.support.stand_in_cases import trained
 pytestmark = pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="there is no GIL")
 
 SMALL = "some words of a small text, and 1234 more of them. " * 80
-"""4 KB."""
+"""A text of 4 KB."""
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def tokenizer() -> Tokenizer:
 
 @contextmanager
 def others_never_asked() -> Iterator[None]:
-    """Disable requests for the GIL by other threads: only our own releases count."""
+    """Keep Python from switching threads by itself, so that other threads run only if our calls release the GIL."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1000)
     try:
@@ -87,7 +87,7 @@ def test_large_texts_give_it_away(tokenizer: Tokenizer, name: str) -> None:
 
 @contextmanager
 def collections() -> Iterator[list[int]]:
-    """The generations that the garbage collector collected."""
+    """A list to which each run of the garbage collector appends its generation."""
     found: list[int] = []
 
     def note(phase: str, info: dict[str, int]) -> None:

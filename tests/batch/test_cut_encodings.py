@@ -27,7 +27,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"add_special_tokens": False, "special_as_text": True},
 ]
 LARGE = 540_000
-"""Characters. Texts of this length have more than two parts."""
+"""A length in characters. The engine encodes texts of this length in more than two parts."""
 
 
 def large_text(seed: int) -> str:

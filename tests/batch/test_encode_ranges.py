@@ -1,4 +1,4 @@
-"""Texts as ranges of one buffer get the ids of `encode_ragged`, wherever they are in it."""
+"""`encode_ranges` encodes texts that are ranges of one buffer, and gives the ids of `encode_ragged` for these texts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ranges_of(texts: list[bytes], between: bytes = b"") -> Ranges:
 
 @functools.cache
 def many_texts() -> list[bytes]:
-    """Empty texts, texts with special tokens, and more texts than a task has."""
+    """Empty texts, texts with special tokens, and more texts than a task of a thread has."""
     rng = random.Random(4)
     small = ["".join(rng.choices(encode_shapes.PIECES, k=rng.randint(0, 12))) for _ in range(150)]
     small += [" ", "<|end|>", "x<|begin|><|end|>\n", "a\u0301\u0000", *[""] * 3]
@@ -50,7 +50,8 @@ def rows(ids: Any, splits: Any) -> list[list[int]]:
 
 
 def check(engine: _core.Engine, ranges: Ranges, **arguments: Any) -> None:
-    """Compare with encode_ragged of the same bytes, with every dtype and a suffix, on one thread and on four."""
+    """Compare encode_ranges with encode_ragged of the same texts, with every dtype and a suffix, on one thread and on
+    four."""
     data, begins, ends = ranges
     texts = [data[begin:end] for begin, end in zip(begins, ends, strict=True)]
     want = rows(*engine.encode_ragged(texts, threads=1, **arguments))
@@ -81,7 +82,7 @@ def test_every_kind_of_tokenizer(shape: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(max_size=60), data=st.data())
 def test_any_ranges(text: str, data: st.DataObject) -> None:
-    """Overlapping, out of order, empty, at both ends of the buffer."""
+    """Ranges may overlap, come in any order, be empty, and touch both ends of the buffer."""
     at = [0, *accumulate(len(char.encode()) for char in text)]
     some = data.draw(st.lists(st.tuples(st.sampled_from(at), st.sampled_from(at)).map(sorted), max_size=8))
     check(opened("llama3"), (text.encode(), [begin for begin, _ in some], [end for _, end in some]))
@@ -149,7 +150,7 @@ def test_invalid_ranges(begin: int, end: int) -> None:
 
 @pytest.mark.parametrize(("dtype", "largest"), [("int32", 2**31 - 1), ("uint32", 2**32 - 1), ("uint16", 2**16 - 1)])
 def test_ids_at_the_limits_of_a_dtype(dtype: str, largest: int) -> None:
-    """Ids of a text, which the error names, and of the suffix."""
+    """An id that is too large for the dtype is an error. For an id of a text, the error names the text."""
     engine = opened("gpt2")
     data, begins, ends = ranges_of([b"a", b"", b"some more", b"\xf0\x9f\x99\x82 x", b"b"] * 3000)
     for id in (65_535, 70_000):
@@ -212,7 +213,7 @@ def test_split_as_python_does(data: bytes, separator: st.DataObject) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("separator", [b"\n", b"\n\n\n\n\n", b"<|endoftext|>"])
 def test_split_of_more_than_a_task(separator: bytes) -> None:
-    """Separators that overlap, and that cross the border of two tasks."""
+    """The data has overlapping separators, and separators across the border between two threads' tasks."""
     check_split(separator[:1] * 2_200_001, separator)
     for shift in range(len(separator) + 1):
         check_split(b"y" * ((1 << 20) - shift) + separator + b"y" * 10, separator)

@@ -1,4 +1,4 @@
-"""A signal's handler runs soon, however long the batch is, and its exception ends the call."""
+"""During a call that encodes a batch, a signal's handler runs soon, and an exception in the handler ends the call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.stand_in_cases import trained
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 SOON = 0.2
-"""Seconds."""
+"""The most seconds from a signal to the end of the call."""
 IDS = list(range(300))
 CALLS = {
     "encode_batch": lambda tokenizer, texts, threads: tokenizer.encode_batch(texts, threads=threads),

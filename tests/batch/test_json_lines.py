@@ -1,4 +1,5 @@
-"""Lines of JSON: where the engine is sure, Python's json agrees; other lines are unchanged."""
+"""`read_json_lines` finds strings in lines of JSON. If it is sure of a line, Python's json agrees; other lines stay
+unchanged for Python's json."""
 
 from __future__ import annotations
 
@@ -33,7 +34,10 @@ def lines_of(data: bytes) -> list[bytes]:
 
 
 def read(data: bytes, columns: list[str], threads: int = 1, around: bytes = b"") -> list[list[str] | int]:
-    """Return the strings or the status of each line, after checking them against Python's json."""
+    """Read lines with the engine, check the strings against Python's json, and return each line's strings or status.
+
+    `around` are bytes after the lines that the engine must not read.
+    """
     block = bytearray(data + around)
     found = _core.read_json_lines(block, len(data), columns, threads=threads)
     lines = lines_of(data)
@@ -134,7 +138,7 @@ def test_lines_that_are_left_to_python(at: int) -> None:
 
 @pytest.mark.parametrize("escape", HALVES)
 def test_half_a_surrogate_pair(escape: str) -> None:
-    """In a column it would make a str that is not valid text. Elsewhere in the record it does not matter."""
+    """Half a surrogate pair in a column would make a str that is not valid text. In other fields it does not matter."""
     assert read(f'{{"b": "{escape}", "text": "\\u0041", "c": ["{escape}"]}}'.encode(), ["text"]) == [["A"]]
 
 
@@ -169,7 +173,7 @@ MARKS = list(b'{}[]":,\\ \t\r\nu0dDeE+-.tfn\x00\x1f\x7f\x80\xbf\xc3\xed\xf0\xff'
 
 
 def test_mutated_lines() -> None:
-    """Bytes of good lines, changed, removed, repeated and inserted."""
+    """Good lines in which bytes are changed, removed, repeated and inserted."""
     rng = random.Random(1)
     sure = 0
     for _ in range(200):

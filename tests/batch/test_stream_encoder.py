@@ -1,4 +1,5 @@
-"""StreamEncoder: for any windows, ids and offsets are those of the whole text."""
+"""`StreamEncoder` encodes a text through moving windows. For any windows, ids and offsets are those of the whole
+text."""
 
 from __future__ import annotations
 
@@ -64,12 +65,12 @@ TEXT_SHAPES: dict[str, dict[str, Any]] = {
     "first": assemble("unigram, byte_fallback", pre_tokenizer=_first(METASPACE)),
     "charsmap": assemble("unigram", normalizer=CHARSMAP, pre_tokenizer={"type": "BertPreTokenizer"}),
 }
-"""Published types of vocabularies with text tables."""
+"""Small vocabularies with text tables, each like a published type."""
 
 
 @functools.cache
 def engine_of(shape: str) -> _core.Engine:
-    """An engine of one of the shapes, with text or byte tables."""
+    """The engine of the small vocabulary `shape`: one of TEXT_SHAPES, or one of encode_shapes with byte tables."""
     if shape in TEXT_SHAPES:
         return reference_impl.open_engine(TEXT_SHAPES[shape])
     return reference_impl.open_engine(encode_shapes.vocabulary(shape))
@@ -166,7 +167,8 @@ def test_all_neighbours(family: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_endless_pretokens_have_seams(family: str) -> None:
-    """Texts that are cut by counting, or only at punctuation and line breaks, need no large windows."""
+    """Small windows are enough for long pretokens that a pattern cuts by counting, or only at punctuation and line
+    breaks."""
     engine, _ = _pairs_engine(family)
     texts = ["\u4e2d" * 9 + "\u3002", "\u4e2d\n", "\u4e2d\u3002\n", "aZ.", "a\r\n", "'r1", "x\n\n\n\ty"]
     if family != "gpt2":

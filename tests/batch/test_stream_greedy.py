@@ -15,7 +15,7 @@ from tests.support.streams import PIECES, assert_streams_alike
 from tests.support.version_2_files import WORDS, write_version_2
 
 SHORT = [word for word in WORDS if len(word) < 20]
-"""Short tokens, so that windows of about ten bytes have seams."""
+"""Short tokens, so that windows of about ten bytes contain places where a text can be cut without changing ids."""
 
 BYTE_SHAPES = ("gpt2", "llama3", "qwen", "roberta", "prefixed", "whole")
 

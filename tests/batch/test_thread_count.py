@@ -1,4 +1,4 @@
-"""The number of threads of a call: by its text, the cores, and the quotas of the control groups."""
+"""How many threads a call uses: the size of its texts, the CPU cores and the quotas of Linux control groups decide."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ cpu = reference_impl.cpu
 
 @functools.cache
 def vocabulary(seed: int) -> str:
-    """A trained vocabulary, another one for each seed."""
+    """The JSON of a trained tokenizer, another one for each seed."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     text = reference_impl.generated_text(random.Random(seed), 60_000).split("\n")
@@ -129,7 +129,7 @@ def test_eight_threads_on_one_engine(engine: _core.Engine) -> None:
 
 @pytest.mark.parametrize("threads", [1, 8])
 def test_an_error_in_the_middle(cpu: str, threads: int) -> None:
-    """Errors of an item's type, and errors found while encoding, end the call. The engine stays usable."""
+    """An item of a wrong type, or an error found while encoding an item, ends the call. The engine stays usable."""
     tokenizer = Tokenizer.from_str(vocabulary(1))
     tokenizer.add_tokens([AddedToken("<r>", rstrip=True), AddedToken(" ", lstrip=True, single_word=True)])
     engine = reference_impl.open_engine(tokenizer.to_str())
@@ -146,7 +146,8 @@ def test_an_error_in_the_middle(cpu: str, threads: int) -> None:
 
 
 def test_a_list_that_changes_meanwhile(engine: _core.Engine) -> None:
-    """Another thread empties and fills the list during the call, which encodes the texts of its beginning."""
+    """Another thread empties and fills the list of texts during the call, which encodes the texts that the list had
+    when the call began."""
     first = [bytes(text, "utf-8") for text in documents()]
     stop = threading.Event()
     texts: list[Any] = []
@@ -237,7 +238,8 @@ print(json.dumps({"failed": failed, "again": again}))
 @pytest.mark.forks_from_threads
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forks_while_threads_encode(tmp_path: Path, cpu: str) -> None:
-    """A child has one thread, while others of the parent may have held locks. It encodes soon nevertheless."""
+    """A forked child has only the thread that forked; other threads of the parent may have held locks. The child can
+    encode nevertheless, without a long wait."""
     cartridge = tmp_path / "vocabulary.dat"
     cartridge.write_bytes(reference_impl.compiled(vocabulary(1)))
     texts = tmp_path / "texts.json"

@@ -40,7 +40,8 @@ def a_text(rng: random.Random, size: int) -> str:
 
 
 def kept(first: int, second: int, most: int, strategy: str) -> tuple[int, int] | None:
-    """The number of kept tokens of each text, by the rules of ``tokenizers``; None where it refuses."""
+    """How many tokens of two texts with `first` and `second` tokens truncation to `most` keeps, by the rules of
+    ``tokenizers``; None if it refuses."""
     if most == 0:
         return 0, 0
     excess = first + second - most
@@ -58,7 +59,8 @@ def kept(first: int, second: int, most: int, strategy: str) -> tuple[int, int] |
 
 
 def plain_row(engine: _core.Engine, first: str, second: str | None, truncation: tuple[Any, ...]) -> list[int] | None:
-    """The row from ids of whole texts. (Whole encodings of pairs would keep the rest, each piece with each.)"""
+    """The ids of a truncated text or pair, cut from the ids of whole texts. (A truncated encoding of the pair would
+    also keep all overflowing combinations.)"""
     length, _, strategy, side = truncation
     end = engine.token_to_id("<end>")
     assert end is not None
@@ -117,7 +119,7 @@ def test_little_of_a_large_text_is_encoded() -> None:
 
 @pytest.mark.parametrize("kind", ["word_piece", "unigram", "word_level", "llama"])
 def test_texts_that_may_be_an_error_at_their_end_are_read_whole(kind: str) -> None:
-    """Not for Llama, which has no such texts."""
+    """For the kind "llama", no text's end can be an error, so its texts are not read whole."""
     engine = reference_impl.open_engine(trained(kind))
     text = "some words of a text " * 5000
     truncation = (16, 0, "longest_first", "right")

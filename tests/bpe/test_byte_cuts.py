@@ -1,4 +1,5 @@
-"""Pretokens are cut before merging, never between characters that a merge joins, and with the same ids."""
+"""Long pretokens are cut into parts before merging, only between characters that no merge joins, so ids stay the
+same."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ TEXTS = st.lists(st.sampled_from([*CHARACTERS, *"aの子"]).map(str.encode) | st
 @given(st.integers(0, 2**32).map(random_document), st.lists(TEXTS.map(b"".join), min_size=1, max_size=6))
 @example(random_document(1), ["".join("の" + c * size for size in (14, 15, 16) for c in "xyzt").encode() * 20])
 def test_random_vocabularies(document: reference_impl.Document, texts: list[bytes]) -> None:
-    """Merging the parts equals merging the whole."""
+    """Merging the parts of a pretoken gives the ids of merging the whole pretoken."""
     engine = reference_impl.open_engine(document)
     for data in filter(None, texts):
         want = reference_impl.merge(document, data)[0]
@@ -50,7 +51,7 @@ def test_random_vocabularies(document: reference_impl.Document, texts: list[byte
 
 
 def test_next_to_what_is_no_character() -> None:
-    """No cut next to invalid bytes, between ASCII characters, before the first or after the last character."""
+    """Pretokens are not cut next to invalid bytes, between ASCII characters, or at their two ends."""
     engine = reference_impl.open_engine(reference_impl.byte_level_document())
     assert (
         _core._testing.cuts(engine, b"")

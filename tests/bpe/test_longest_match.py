@@ -1,4 +1,4 @@
-"""Longest match over bytes: as a tokenizer.json can request it, and on its own."""
+"""Longest match over bytes: in a tokenizer.json that requests it, and the search for a single token."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_shape_is_what_the_reference_makes_of_it(both: reference_impl.Both, 
 
 
 def test_what_does_not_fit_stays_text() -> None:
-    """Other forms use text tables, with the reference's ids."""
+    """WordPiece documents that differ from the form for longest match get text tables, and the reference's ids."""
     fits = word_piece([b"ab"])
     model, vocab = fits["model"], fits["model"]["vocab"]
     less = {token: i for token, i in vocab.items() if token != "z"}
@@ -106,7 +106,7 @@ print("done")
 
 
 def test_arrays_that_were_never_verified_are_not_left(longest: bytes, tmp_path: Path) -> None:
-    """For any contents of the trie, a walk stays inside and ends."""
+    """For any contents of a trie that was not verified, a search stays inside the trie's arrays and ends."""
     rng = np.random.default_rng(9)
     size = len(sections_of(longest)[3]) // 12
     paths = []

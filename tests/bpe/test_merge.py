@@ -1,4 +1,4 @@
-"""Merging one pretoken: every algorithm equals the plain twin and the reference, for merges in every order."""
+"""Merging one pretoken: each of the engine's algorithms gives the ids of the plain twin and of ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WINDOW = 16  # pretokens of more than twice as many bytes are merged in windows
 OVERLAP = 4
 
 ALPHABETS = ([b"a"], [b"a", b"b"], [b"a", b"b", b"c", b" "], [b"\x00", b"\xff", b"\xe4", b"\xb8", b"\xad"])
-# Each merge makes a pair of lower rank: (a, b) comes last, and all merges before it need its product.
+# Each merge makes a pair of lower rank possible: (a, b) is the last in rank, and all merges before it need its product.
 PREEMPTING = [(b"ab", b"c"), (b"abc", b"ab"), (b"c", b"abc"), (b"b", b"abc"), (b"ab", b"ab"), (b"a", b"b")]
 
 
@@ -32,8 +32,8 @@ def ways_for(data: bytes) -> tuple[_core._testing.MergeWay, ...]:
 
 
 def check_all(both: reference_impl.Both, document: reference_impl.Document, data: bytes) -> list[int]:
-    """All algorithms equal the twin; for text the whole engine equals the reference. Returns the ranks of the merges,
-    in order."""
+    """Check that all merge algorithms give the twin's ids for `data`, and, if `data` is text, that the whole engine
+    gives the reference's. Returns the ranks of the merges in order."""
     want, applied = reference_impl.merge(document, data)
     for way in ways_for(data):
         assert _core._testing.merge_pretoken(both.engine, data, way) == want, way
@@ -62,7 +62,7 @@ def vocabularies(draw: st.DrawFn) -> tuple[reference_impl.Document, list[bytes]]
 @settings(max_examples=100, deadline=None)
 @given(vocabularies(), st.data())
 def test_random_vocabularies(vocabulary: tuple[reference_impl.Document, list[bytes]], data: st.DataObject) -> None:
-    """Each engine takes several texts in turn, so that leftovers of one text would affect the next."""
+    """Each engine encodes several texts in turn, so that state left by one text would change the next text's ids."""
     document, letters = vocabulary
     both = reference_impl.Both(document)
     texts = st.lists(st.sampled_from(letters), max_size=150).map(b"".join)
@@ -105,7 +105,8 @@ def test_merges_that_make_pairs_of_lower_rank(order: int) -> None:
 
 
 def with_all_splits(merges: list[reference_impl.Merge]) -> list[reference_impl.Merge]:
-    """All splits of each product into two tokens, in order of products, as converters of ranks list them."""
+    """All ways to split each merge's product into two tokens, in order of products, as converters of rank files list
+    them."""
     tokens = {bytes([b]) for b in range(256)} | {a + b for a, b in merges}
     out: dict[reference_impl.Merge, None] = {}
     for token in dict.fromkeys(a + b for a, b in merges):
@@ -116,7 +117,8 @@ def with_all_splits(merges: list[reference_impl.Merge]) -> list[reference_impl.M
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_merges_that_never_happen(ordered: bool) -> None:
-    """The table leaves out merges that never happen. Pretokens merged together equal the twin."""
+    """The table of reachable merges leaves out merges that never happen. The ids of pretokens that are merged together
+    equal the twin's."""
     rng = random.Random(31)
     fewer = 0
     for seed in range(12):
@@ -138,7 +140,7 @@ def test_merges_that_never_happen(ordered: bool) -> None:
 
 
 def test_a_token_that_its_merges_do_not_make() -> None:
-    """No merge makes the token abc. With `ignore_merges` whole pretokens are looked up first."""
+    """No merge makes the token abc, so only `ignore_merges`, which looks up whole pretokens first, can give it."""
     document = reference_impl.byte_level_document([(b"a", b"b")], more=["abc", "ca", "abcab" * 5, "b" * 15, "b" * 16])
     both = reference_impl.Both(document)
     check_all(both, document, b"abc")
@@ -173,8 +175,8 @@ def test_around_the_borders_of_windows(ordered: bool) -> None:
 
 @pytest.mark.parametrize("longest", [OVERLAP, WINDOW * 8, WINDOW * 1024])
 def test_runs_of_one_letter(longest: int) -> None:
-    """Runs of a power of two are tokens, beyond the length that windows share, and so is a run that ends in another
-    letter."""
+    """Runs of one letter whose length is a power of two are tokens, also longer than the overlap of two windows. So is
+    such a run followed by another letter."""
     runs = [b"a" * (1 << i) for i in range(longest.bit_length())]
     merges = [(run, run) for run in runs[:-1]] + [(run, b"b") for run in runs]
     for order in (merges, merges[::-1]):
@@ -190,7 +192,8 @@ def test_runs_of_one_letter(longest: int) -> None:
 
 
 def test_a_choice_that_reaches_back_through_many_windows() -> None:
-    """Every pair of letters once, in falling rank: the last pair merges first, and each merge decides the one before.
+    """The text has every pair of letters once, in falling rank: its last pair merges first, and each merge decides
+    whether the pair before it can merge.
 
     One letter less at the end changes all tokens, so windows have nothing in common until they reach it.
     """

@@ -1,4 +1,4 @@
-"""Merges from tiktoken's ranks, against merging each token's bytes with all ranks."""
+"""`merges_from_ranks` turns tiktoken's ranks into merges. The twin merges the bytes of each token by the ranks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bpe(text: bytes, ranks: dict[bytes, int], stop_at: int = 1) -> list[bytes]:
 
 
 def twin(tokens: list[bytes], some: list[int]) -> list[tuple[int, int, int]]:
-    """The merges for the tokens of these ranks, by the definition."""
+    """The merges (left, right, product) that make the tokens whose ranks are in `some`, by the definition."""
     ranks = {token: rank for rank, token in enumerate(tokens)}
     merges = []
     for rank in some:
@@ -52,13 +52,14 @@ def rank_sets(draw: st.DrawFn, alphabet: bytes = b"ab", longest: int = 7) -> lis
 
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None)
-@given(rank_sets() | rank_sets(b"abc\xff\x00") | rank_sets(longest=40))  # those of more than 24 have a heap
+@given(rank_sets() | rank_sets(b"abc\xff\x00") | rank_sets(longest=40))  # tokens over 24 bytes are merged with a heap
 def test_equals_the_definition(tokens: list[bytes]) -> None:
     assert _core.merges_from_ranks(tokens) == twin(tokens, list(range(len(tokens))))
 
 
 def test_long_tokens_do_not_take_quadratic_time() -> None:
-    """Powers of two of one letter, up to a megabyte. Quadratic merging would take hours."""
+    """Tokens are runs of one letter of 2, 4, 8 bytes and so on, up to a megabyte. Quadratic merging would take
+    hours."""
     tokens = [*BYTES, *(b"a" * 2**k for k in range(1, 21))]
     assert _core.merges_from_ranks(tokens) == [
         (97 if i == 256 else i - 1, 97 if i == 256 else i - 1, i) for i in range(256, 276)

@@ -1,7 +1,9 @@
-"""A thread's caches of pretokens: whatever collides, is evicted or returns, ids are those of merging alone.
+"""A thread's caches of pretokens (the word cache and the memo): ids equal those of merging without a cache.
 
-The oracle is ``merge_pretoken`` by a heap, which no cache serves (test_merge.py compares it with the plain twin), and
-the reference itself.
+Words collide in the cache, are evicted from it, and come again.
+
+The expected ids are those of ``tokenizers`` and of ``merge_pretoken`` with a heap, which uses no cache (test_merge.py
+compares it with the plain twin).
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def opened(source: reference_impl.Document) -> _core.Engine:
 
 
 def oracle(engine: _core.Engine) -> Callable[[Iterable[bytes]], list[int]]:
-    """The ids of pretokens, each merged by a heap."""
+    """Return a function that gives the ids of pretokens, each merged by a heap without a cache."""
     known: dict[bytes, list[int]] = {}
 
     def ids(words: Iterable[bytes]) -> list[int]:
@@ -56,7 +58,7 @@ def oracle(engine: _core.Engine) -> Callable[[Iterable[bytes]], list[int]]:
 
 
 def buckets(words: np.ndarray, bits: int) -> np.ndarray:
-    """The bucket of each row of eight bytes."""
+    """The bucket of each word of eight bytes (a row of `words`) in a cache of 2**bits buckets."""
     low = words.view("<u8").reshape(-1)
     with np.errstate(over="ignore"):
         hashed = low * np.uint64(FACTORS[0]) + np.uint64(8 << 56 & (1 << 64) - 1) * np.uint64(FACTORS[1])
@@ -64,7 +66,7 @@ def buckets(words: np.ndarray, bits: int) -> np.ndarray:
 
 
 def colliding(bits: int, count: int, seed: int = 1) -> list[bytes]:
-    """Words of a space and seven letters that share a bucket, or its neighbour, in a table of that size.
+    """Words of a space and seven letters that share a bucket, or its neighbour, in a cache of 2**bits buckets.
 
     Words that share upper bits share the buckets of smaller tables, too.
     """
@@ -107,7 +109,8 @@ def border_words() -> list[bytes]:
 @pytest.mark.slow
 @pytest.mark.parametrize("merges", [0, 200], ids=lambda n: f"{n} merges")
 def test_sizes(merges: int) -> None:
-    """Words of every size and of every number of ids. With few merges some have more ids than an entry holds."""
+    """Words of every size and of every number of ids. With few merges, some words have more ids than an entry of the
+    cache holds."""
     engine = opened(document(merges, longest=40))
     want = oracle(engine)
     words = border_words()
@@ -126,7 +129,7 @@ def test_sizes(merges: int) -> None:
 
 @pytest.mark.parametrize("byte", [b"\x00", b"\xff", b"\xf0"], ids=repr)
 def test_bytes_that_are_no_text(byte: bytes) -> None:
-    """Zeros are not padding, and invalid UTF-8 is cached like text."""
+    """Zero bytes at the end of a word are part of its key, and invalid UTF-8 is cached like text."""
     engine = opened(document())
     want = oracle(engine)
     words = [start + byte * n + end for n in range(1, 36) for start in (b" ",) for end in (b"", b"\x00", b"\x01")]
@@ -146,7 +149,7 @@ def many(count: int, seed: int, low: int, high: int) -> list[bytes]:
 
 @pytest.mark.slow
 def test_more_words_than_there_is_room_for() -> None:
-    """The table grows to its limit, and then keeps the newest words."""
+    """The cache grows to its limit, and then keeps the newest words."""
     engine = opened(document())
     want = oracle(engine)
     words = many(330_000, 7, 3, 12)

@@ -1,4 +1,5 @@
-"""Calls of `crayon_hf.budgets` against their plain twins, which encode anew with any reference."""
+"""Compares calls of `crayon_hf.budgets` with their plain twins, which encode every text anew with a reference
+library."""
 
 from __future__ import annotations
 
@@ -15,13 +16,15 @@ Ranges = Callable[[str], list[tuple[int, int]]]
 
 
 class Different(AssertionError):
-    """A call of ours with another result: the call, and the text."""
+    """A call returned another result than its twin. The message has the call and the text."""
 
 
 class Against:
-    """Our calls against `ids`, which returns the ids of a text without special tokens.
+    """Compares calls of the tokenizer `ours` with `ids`, the reference's function from a text to its ids without
+    special tokens.
 
-    `ranges` are the untrimmed characters of these tokens. Without them, places are only checked to be valid.
+    `ranges` is the reference's function from a text to its tokens' untrimmed character ranges. Without it, the places
+    that calls return are only checked to fit the limit.
     """
 
     def __init__(self, ours: crayon_hf.Tokenizer, ids: Ids, ranges: Ranges | None) -> None:
@@ -41,7 +44,8 @@ class Against:
     # -- one comparison of each kind
 
     def index(self, rng: random.Random, text: str, ranges: int) -> None:
-        """Random ranges of one text, most of them short, and the longest ranges from some places."""
+        """Compare `TokenIndex` for random ranges of a text, most of them short, and its longest ranges that fit a
+        limit."""
         index = crayon_hf.TokenIndex(self.ours, text)
         for _ in range(ranges):
             start, end = range_of(rng, len(text))
@@ -58,7 +62,7 @@ class Against:
                     self._check_place(text[:end], at, most, True, f"longest_before({end}, {most})")
 
     def cut(self, rng: random.Random, text: str) -> None:
-        """One text, truncated and counted."""
+        """Compare truncating and counting one text."""
         whole = self.count(text)
         most = rng.choice((rng.randrange(whole + 2), rng.randrange(min(whole, 12) + 2)))
         counted = self.ours.count_tokens(text, add_special_tokens=False, limit=most)
@@ -72,11 +76,11 @@ class Against:
         self._check_place(text, len(text) - len(left), most, True, f"truncate_text({most}, 'left')")
 
     def split(self, rng: random.Random, text: str) -> None:
-        """One text in chunks."""
+        """Compare splitting one text into chunks."""
         against_splits.check(self, rng, text)
 
     def append(self, rng: random.Random, text: str, changes: int) -> None:
-        """A text that grows at both ends in pieces, and shrinks again."""
+        """Compare `Appender` for a text that grows piece by piece at both ends, and shrinks again."""
         appender, now = crayon_hf.Appender(self.ours), ""
         before: list[int] = []
         for _ in range(changes):
@@ -105,7 +109,7 @@ class Against:
             self.same(at, self._place(text, most, keeps_end), call, text)
 
     def _place(self, text: str, most: int, keeps_end: bool) -> int:
-        """The plain twin's first place whose part fits."""
+        """The plain twin of truncation: the first place for a cut at which the kept part has at most `most` tokens."""
         assert self._ranges is not None
         if self.count(text) <= most:
             return 0 if keeps_end else len(text)
@@ -116,7 +120,7 @@ class Against:
 
 
 def range_of(rng: random.Random, size: int) -> tuple[int, int]:
-    """A range of a text, most often a short one."""
+    """A random range of a text of `size` characters, most often a short one."""
     length = min(size, int(2 ** rng.uniform(0, 13)) if rng.random() < 0.3 else rng.randrange(60))
     start = rng.randrange(size - length + 1)
     return start, start + length

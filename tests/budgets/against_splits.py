@@ -1,4 +1,5 @@
-"""`split_text` against encoding anew: properties of chunks, and for short texts the plain twin."""
+"""Checks `split_text`: properties of the chunks by encoding them anew, and for short texts equality with the plain
+twin."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ SHORT = 120
 
 
 class ReferenceIndex(PlainIndex):
-    """An index with counts of the reference. `Against` compares the longest ranges separately."""
+    """A `PlainIndex` that counts with the reference library. Its longest ranges are those of our tokenizer, which
+    `Against.index` compares."""
 
     def __init__(self, against: Against, text: str) -> None:
         super().__init__(against.ours, text)
@@ -34,7 +36,7 @@ class ReferenceIndex(PlainIndex):
 
 
 def check(against: Against, rng: random.Random, text: str) -> None:
-    """Split a text with a random size, at random boundaries."""
+    """Split a text with a random limit, overlap and kind of boundary, and check the chunks."""
     if rng.random() < 0.3:
         text = text[: rng.randrange(SHORT)]
     most, kind = rng.choice((1, 2, 5, 20, 100)), rng.choice(KINDS)
@@ -65,9 +67,10 @@ def check_chunks(
     call: str,
     strip: bool = False,
 ) -> None:
-    """Each chunk is at its range, has the ids of its text, and fits the limit. Together they are the text.
+    """Check that each chunk is the text in its range, has the ids of this text, and has at most `most` tokens. Together
+    the chunks cover the text.
 
-    With `strip`, only white space is between them and around them.
+    With `strip`, white space between and around chunks is left out.
     """
     data = text.encode()
     for chunk in chunks:

@@ -8,7 +8,7 @@ from crayon_hf.budgets.boundaries import finders
 
 
 class PlainIndex:
-    """`TokenIndex` that encodes each range."""
+    """The plain twin of `TokenIndex`, which encodes each range anew."""
 
     def __init__(self, tokenizer: Any, text: str) -> None:
         self.tokenizer = tokenizer
@@ -30,7 +30,7 @@ class PlainIndex:
 
 
 def every_place(text: str, boundaries: Any) -> list[list[int]]:
-    """All boundaries of each kind, the coarsest first."""
+    """All places of `text` that are boundaries, in one list for each kind of boundary, the coarsest kind first."""
     found = []
     for finder in finders(text, boundaries):
         place, places = finder.first(0, len(text) + 1), []
@@ -44,7 +44,8 @@ def every_place(text: str, boundaries: Any) -> list[list[int]]:
 def ranges(
     index: PlainIndex, kinds: list[list[int]], room: int, overlap: int, strip: bool = False
 ) -> list[tuple[int, int]]:
-    """(start, end) of the chunks. `kinds` are all boundaries of each kind, the coarsest first."""
+    """(start, end) of the chunks of a text. `kinds` is the result of `every_place`, and `room` the most tokens of a
+    chunk."""
     made = []
     start = end = 0
     while _new(index.text, end, strip) < len(index.text):

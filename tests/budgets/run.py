@@ -1,4 +1,5 @@
-"""Random cuts, ranges, appends and splits against encoding anew with the reference library.
+"""Compares random calls of `crayon_hf.budgets` (cuts, ranges, appends, splits) with encoding anew by the reference
+library.
 
     python tests/budgets/run.py [--calls 100000] [--only split] [VOCABULARY ...]
 
@@ -36,7 +37,8 @@ LONG = ("a", "7", "\U0001f469\u200d\U0001f680", "e\u0301")
 
 
 def reference_of(vocabulary: Vocabulary) -> tuple[Ids, Ranges | None]:
-    """The ids of the reference library, and its untrimmed ranges if it has any."""
+    """The reference library's functions from a text to its ids and to its tokens' untrimmed ranges (None if the library
+    has no ranges)."""
     reference: Any = vocabulary.open_reference()
     if vocabulary.kind == "sentencepiece":
         return reference.encode, None
@@ -53,7 +55,7 @@ def reference_of(vocabulary: Vocabulary) -> tuple[Ids, Ranges | None]:
 
 
 def check(vocabulary: Vocabulary, calls: int, seed: int, only: str = "") -> int:
-    """Return the number of compared results."""
+    """Compare about `calls` random calls with a vocabulary. Returns the number of compared results."""
     rng = random.Random(f"{seed} {vocabulary.name}")
     against = Against(vocabulary.open_ours(), *reference_of(vocabulary))
     # SentencePiece does not match control tokens in a text.

@@ -1,4 +1,5 @@
-"""The adapters in their libraries, which `make chunkers` installs. Tests of a missing library are skipped."""
+"""Our splitters inside LangChain, LlamaIndex, Haystack and Chonkie, which `make chunkers` installs. Tests of a missing
+library are skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finders of boundaries: their results, which do not depend on the order of questions."""
+"""Finders of boundaries in texts: their results do not depend on the order in which places are asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ TEXT = "One. Two three.\r\nFour\n \t\n  Five, six.\n\n\nSeven\u2029Eight"
 
 
 def places(text, boundary):
-    """All boundaries of a finder, asked from the left and from the right."""
+    """All places of one kind of boundary in a text, after checking that searches from the left and from the right find
+    the same."""
     [finder] = finders(text, [boundary])
     found, at = [], finder.first(0, len(text) + 1)
     while at is not None:

@@ -73,7 +73,7 @@ def conversation(random: Random, turns: int) -> list[dict[str, Any]]:
 
 
 def changed(random: Random, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The conversation continues, or the user edits it, takes back messages, or begins anew."""
+    """A random change of a conversation: it continues, or the user edits it, takes back messages, or begins anew."""
     messages = [dict(message) for message in messages]
     what = random.randrange(5)
     if what == 0 and len(messages) > 2:
@@ -89,7 +89,7 @@ def changed(random: Random, messages: list[dict[str, Any]]) -> list[dict[str, An
 
 
 def ids_of(stock: Any, messages: list[Any], template: str | None = None, **options: Any) -> list[int]:
-    """The ids of transformers, versions 4 and 5."""
+    """The ids of ``apply_chat_template`` in transformers, versions 4 and 5."""
     made = stock.apply_chat_template(messages, chat_template=template, return_dict=True, **options)
     ids: list[int] = made["input_ids"]
     return ids
@@ -125,7 +125,8 @@ def test_the_mask_of_what_the_assistant_says(tokenizer: Any, stock: Any) -> None
 
 
 def fitting(stock: Any, template: str, messages: list[Any], head: int, starts: list[int], most: int) -> int | None:
-    """The plain twin: the first start that fits."""
+    """The plain twin of `Chat.window`: the first of `starts` from which the messages, after the first `head` messages,
+    have at most `most` tokens."""
     fits = (start for start in starts if len(ids_of(stock, messages[:head] + messages[start:], template)) <= most)
     return next(fits, None)
 

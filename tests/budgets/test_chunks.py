@@ -1,4 +1,5 @@
-"""Chunks against the plain twin, counted by the reference, for random and for hostile texts."""
+"""The chunks of `split_text` and `split_file` against the plain twin and the reference's counts, for random and hostile
+texts."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from crayon_hf.budgets.chunks import Splitter
 from tests.support.random_texts import random_text
 
 WORDS = re.compile(r"\s+")
-"""A boundary that needs no extra."""
+"""A kind of boundary that works without icu4py, which an extra of the package installs."""
 
 
 def check(chunks, text, stock, max_tokens, overlap, special=False):
@@ -62,7 +63,7 @@ def test_long_lines_of_files_are_split_to_whole_texts(llama3_like, monkeypatch):
 
 @pytest.mark.parametrize("boundaries", [None, [WORDS], [re.compile(r"\n+"), WORDS]])
 def test_stripped_chunks_that_overlap(gpt2_like, boundaries):
-    """No chunk is inside the one before it."""
+    """The range of a chunk is never inside that of the chunk before it."""
     tokenizer = crayon_hf.Tokenizer.from_file(str(gpt2_like))
     chance = random.Random(7)
     for _ in range(300):

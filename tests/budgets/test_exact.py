@@ -1,4 +1,4 @@
-"""Fast paths of every family against encoding anew: random ranges, cuts, splits and appends."""
+"""Budget calls (ranges, cuts, splits, appends) with every kind of tokenizer, against encoding each text anew."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_texts_without_seams(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", ["llama3", "cl100k", "o200k"])
 def test_ranges_that_begin_inside_a_number(shape: str) -> None:
-    """Digits are grouped in threes from the start of their run, wherever a range begins."""
+    """Patterns cut runs of digits in threes from the left, so the ids of a range depend on where it begins in a run."""
     held = against(encode_shapes.vocabulary(shape))
     text = "".join(f" some words before a number {'12345678' * n}" for n in (10, 25, 7, 30) * 3)
     index = TokenIndex(held.ours, text)

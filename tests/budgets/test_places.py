@@ -36,7 +36,7 @@ def boundaries_of(text: str, kind: str) -> list[int]:
 
 
 def expected(tokenizer: crayon_hf.Tokenizer, text: str, most: int, side: str, kind: str) -> str:
-    """The plain algorithm: try all boundaries of the text from the token's place on, and encode each part anew."""
+    """The plain algorithm: try all boundaries from the end of the last token that fits, and encode each part anew."""
     whole = tokenizer.truncate_text(text, most, side=side)  # type: ignore[arg-type]
     if whole in (text, ""):
         return whole

@@ -1,4 +1,4 @@
-"""Markdown, JSON and code: the parts that stay whole."""
+"""Boundaries for Markdown, JSON and code: which parts of a document stay whole in a chunk."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Truncation stops encoding once enough is known. All fields equal the library's, those of overflowing encodings
-included."""
+"""Truncation encodes only as much of a text as the kept tokens need. All fields of the encoding, and of its overflowing
+encodings, equal the library's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHAPES = (*STOPS, "template_like", "llama2", "mistral")
 
 
 def differences(ours: Any, wanted: Any, deep: bool = True) -> list[str]:
-    """The fields that differ, also in overflowing encodings."""
+    """The names of fields that differ between two encodings and, if `deep`, between their overflowing encodings."""
     found = [name for name in FIELDS if getattr(ours, name) != getattr(wanted, name)]
     if deep:
         pairs = list(zip(ours.overflowing, wanted.overflowing, strict=True))

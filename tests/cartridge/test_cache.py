@@ -1,4 +1,5 @@
-"""The cache: compiled once, found again, never stale, never half a file."""
+"""The cache of compiled tokenizers: a tokenizer.json is compiled once, and a stale or unfinished cartridge is never
+used."""
 
 from __future__ import annotations
 
@@ -50,13 +51,13 @@ def cartridges(directory: Path) -> dict[str, tuple[int, int]]:
 
 
 def settle(*paths: Path) -> None:
-    """Wait until the stat of the files counts as settled, so that the index may record it."""
+    """Wait until the files' last changes are long enough ago for the cache's index to record the files as unchanged."""
     changed = max(path.stat().st_ctime_ns for path in paths)
     time.sleep(max(0, changed + cache.SETTLED_NS + 50_000_000 - time.time_ns()) / 1e9)
 
 
 def without_a_token(path: Path) -> bytes:
-    """Another vocabulary of the same size: the last letter of the last token differs."""
+    """A tokenizer.json of the same size as `path`, in which one letter of one token differs."""
     document = json.loads(path.read_bytes())
     document["added_tokens"][0]["content"] = "<|endoftexT|>"
     document["model"]["vocab"] = {
@@ -81,7 +82,7 @@ def test_compiled_once(source, directory):
 
 @linux_only
 def test_settled_file_is_not_read_again(gpt2_like, directory, tmp_path):
-    """The second opening neither reads nor hashes 20 MB of white space."""
+    """Opening an unchanged tokenizer.json again neither reads nor hashes its 20 MB of white space."""
     source = tmp_path / "huge.json"
     with source.open("wb") as file:
         file.write(gpt2_like.read_bytes())
@@ -137,7 +138,7 @@ def test_damaged_cartridge_is_compiled_again(source, directory, damage):
 
 
 def lie_about(source: Path) -> bytes:
-    """A whole cartridge with the right source digest and other contents."""
+    """A sound cartridge that has the digest of `source` but was compiled from other merges."""
     document = json.loads(source.read_bytes())
     document["model"]["merges"] = []
     lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
@@ -147,7 +148,7 @@ def lie_about(source: Path) -> bytes:
 
 @pytest.mark.skipif(os.name == "nt", reason="modes")
 def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
-    """Another user wrote a whole cartridge with the right source digest and other contents."""
+    """Another user put a cartridge into the cache that has the right source digest but other contents."""
     expected = Tokenizer.from_file(source).encode(TEXT).ids
     (path,) = directory.glob("*.dat")
     path.write_bytes(lie_about(source))
@@ -167,7 +168,7 @@ def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
 @pytest.mark.skipif(os.name == "nt", reason="modes")
 @pytest.mark.parametrize("when", ["before it is looked into", "while it compiles"])
 def test_cache_that_others_make_meanwhile(source, directory, tmp_path, monkeypatch, when):
-    """Another user creates the directory after the first look, which found none."""
+    """Another user creates the cache directory after we looked for it and found none."""
     monkeypatch.setattr(cache, "SETTLED_NS", 10**18)  # else the index could create it on a slow machine
     expected = Tokenizer.from_file(source).encode(TEXT).ids
     (path,) = directory.glob("*.dat")
@@ -208,7 +209,7 @@ def test_unwritable_cache(source, tmp_path, monkeypatch):
 def test_what_was_not_used_for_longest_is_removed(
     gpt2_like: Path, llama3_like: Path, wordpiece_like: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Open cartridges stay usable, and the newest stays, however small the limit."""
+    """Cartridges that are open stay usable, and the newest stays in the cache, however small the cache's limit."""
     first = Tokenizer.from_file(gpt2_like)
     ids = first.encode(TEXT).ids
     (oldest,) = set(cartridges(directory))
@@ -226,7 +227,7 @@ def test_what_was_not_used_for_longest_is_removed(
     assert Tokenizer.from_file(gpt2_like).encode(TEXT).ids == ids
     assert cartridges(directory).keys() == {oldest}
     monkeypatch.setenv("CRAYON_CACHE_BYTES", "2 GB")
-    for _ in range(2):  # the first leaves nothing that the second would find
+    for _ in range(2):  # the first call leaves no cartridge that the second could find
         with pytest.raises(ValueError, match="CRAYON_CACHE_BYTES: '2 GB' is not a number of bytes"):
             Tokenizer.from_file(llama3_like)
 
@@ -261,7 +262,7 @@ def open_to_all() -> Iterator[Path]:
 
 @pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="root alone can be a user that is not listed")
 def test_a_user_without_a_home(gpt2_like: Path, open_to_all: Path) -> None:
-    """As in a container: no HOME, no entry in /etc/passwd."""
+    """A user as in a container, without HOME and without an entry in /etc/passwd."""
     program = f"""
 import os, sys, tempfile
 sys.path[:] = {sys.path!r}
@@ -327,7 +328,7 @@ def test_write_atomic(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="links")
 def test_a_link_in_the_cache_is_replaced(source, directory, tmp_path):
-    """In a shared directory another user may make a link to any file of ours."""
+    """In a shared directory, another user may make a link to any of our files. Writing must not go through it."""
     precious = tmp_path / "precious"
     precious.write_bytes(b"precious")
     Tokenizer.from_file(source)
@@ -341,7 +342,7 @@ def test_a_link_in_the_cache_is_replaced(source, directory, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="files are not mapped there")
 def test_another_file_under_a_name_that_was_verified(source, directory, tmp_path, monkeypatch):
-    """The file is replaced between the lookup in the index and its opening by the engine."""
+    """A verified cartridge is replaced between its lookup in the index and its opening by the engine."""
     Tokenizer.from_file(source).save(tmp_path / "good.dat")
     bad = bytearray((tmp_path / "good.dat").read_bytes())
     bad[len(bad) // 2] ^= 4
@@ -371,7 +372,8 @@ def test_another_file_under_a_name_that_was_verified(source, directory, tmp_path
 
 
 def test_change_that_hides_its_time_is_noticed(source, directory):
-    """An in-place change at once, with the same size and modification time: its stat was not yet trusted."""
+    """The tokenizer.json is changed in place right after it was read, with the same size and modification time. The
+    index had not recorded it yet, so the change is noticed."""
     source.write_bytes(json.dumps(json.loads(source.read_bytes()), ensure_ascii=False, indent=2).encode())
     before = source.stat()
     Tokenizer.from_file(source)

@@ -1,7 +1,7 @@
 """The cartridge format: the compiler writes what docs/cartridge-format.md specifies, and the reader accepts nothing
 else.
 
-A plain reader, written from that page alone (cartridge_reader.py), is the twin of every comparison.
+Tests compare the engine with a plain reader that was written from that page alone (cartridge_reader.py).
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def test_merges(merging: bytes) -> None:
 
 
 def test_the_word_table_holds_only_results(merging: bytes) -> None:
-    """Every entry follows from the definition for its word, and every word that must have an entry has one."""
+    """Each entry of the word table has the ids that the definition gives for its word, and no required word is
+    missing."""
     cartridge = read(merging)
     words = cartridge.words()
     model = cartridge.trie.items()
@@ -182,7 +183,7 @@ def same_results(data: bytes, other: bytes, tmp_path: Path) -> None:
 
 
 def test_position_independence(small: bytes, longest: bytes, tmp_path: Path) -> None:
-    """Sections in any order, mapped or copied to any address: the same results."""
+    """A cartridge gives the same results with its sections in any order, mapped or copied to any address."""
     for data in (small, longest):
         sections, digest = parsed(data)
         for seed in range(3):
@@ -192,7 +193,8 @@ def test_position_independence(small: bytes, longest: bytes, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("number", [0, 27, 31, 32, 255, 2**32 - 1])
 def test_unknown_sections(small: bytes, tmp_path: Path, number: int) -> None:
-    """Optional ones are skipped, at any position and of any size. Required ones are refused by number."""
+    """Unknown optional sections are skipped, at any position and of any size. For an unknown required section, the
+    error has its number."""
     sections, digest = parsed(small)
     for at in (0, 5, len(sections)):
         for content in (b"", b"\xff" * 1000):
@@ -206,7 +208,7 @@ def test_unknown_sections(small: bytes, tmp_path: Path, number: int) -> None:
 
 
 def test_tables_may_be_built_otherwise(small: bytes, tmp_path: Path) -> None:
-    """Larger hash tables, another order of insertion, more words: the page allows all of them."""
+    """docs/cartridge-format.md allows larger hash tables, another order of insertion, and more words."""
     cartridge = plain.Cartridge(small)
     slots = [plain.EMPTY_PAIR] * 16384
     for rank, left, right, _ in reversed(cartridge.merges()):

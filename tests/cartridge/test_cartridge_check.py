@@ -1,4 +1,5 @@
-"""A tokenizer.json is opened with the cartridge beside it, if the digests match and the cartridge verifies."""
+"""A tokenizer.json is opened by the cartridge in its directory, if the cartridge has its digest and passes the
+verification."""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ def test_it_is_checked_once(files: tuple[str, str], unread: Path, monkeypatch: p
 
 
 def test_of_another_file(files: tuple[str, str], gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its digest shows that, before the cartridge is read whole."""
+    """The digest in a cartridge shows that it belongs to another tokenizer.json, before the cartridge is read whole."""
     replace(files[1], with_token(gpt2_like, "<new>"))
     monkeypatch.setattr(cache, "open_cartridge", None)
     engine, reason = open_beside(*files)
@@ -99,7 +100,8 @@ def test_unsound_ones(files: tuple[str, str], gpt2_like: Path, llama3_like: Path
 
 
 def test_lies(files: tuple[str, str], gpt2_like: Path, llama3_like: Path) -> None:
-    """The publisher of both files is trusted at opening. Comparing commands find the difference."""
+    """A cartridge that verifies but differs from its tokenizer.json is opened, because one publisher made both. The
+    commands that compare the two files find the difference."""
     source = gpt2_like.read_bytes()
     for case in LIES:
         lie = unsound(source, llama3_like.read_bytes())[case][0]

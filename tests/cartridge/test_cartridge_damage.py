@@ -1,4 +1,4 @@
-"""Other files, and cartridges that were cut or changed: each is refused with an error that says so."""
+"""Files that are not cartridges, and cartridges that were cut or changed: the error says which."""
 
 from __future__ import annotations
 
@@ -117,7 +117,8 @@ def test_every_truncation_is_refused(whole: bytes, whole_file: Path, tmp_path: P
 
 @pytest.mark.slow
 def test_every_flip_is_refused(whole: bytes, whole_file: Path, tmp_path: Path) -> None:
-    """Every byte of header and table, with and without verify; some of each section and each gap between them."""
+    """Bits are flipped in every byte of the header and the section table, with and without `verify`, and in some bytes
+    of each section and of each gap between sections."""
     rng = random.Random(3)
     sections = sorted(_core.cartridge_sections(str(whole_file)), key=lambda row: row["offset"])
     table_end = 64 + 32 * len(sections)

@@ -42,7 +42,7 @@ def test_signed_contents_of_longest_match(small: bytes, longest: bytes, tmp_path
 
 
 def unmergeable(path: Path) -> bytes:
-    """The vocabulary with a token that only `ignore_merges` gives."""
+    """The tokenizer.json at `path` with one more token, which merges never make and only `ignore_merges` gives."""
     document = json.loads(path.read_text(encoding="utf-8"))
     document["model"]["vocab"]["theq"] = max(token["id"] for token in document["added_tokens"]) + 1
     document["added_tokens"] = []
@@ -51,8 +51,8 @@ def unmergeable(path: Path) -> bytes:
 
 
 def assert_named(cases: dict[str, tuple[bytes, str]], way: str, directory: Path) -> None:
-    """Every case is refused with a CartridgeError with the expected words. Cases that only full verification finds are
-    safe to use."""
+    """Check that every forged cartridge is refused with a CartridgeError that has the expected words. Forgeries that
+    only full verification finds must be safe to use without it."""
     files: dict[str, tuple[Any, ...]] = {}
     for number, (name, (data, _)) in enumerate(cases.items()):
         path = directory / f"{number}.dat"

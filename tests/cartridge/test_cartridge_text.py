@@ -1,6 +1,6 @@
 """Cartridges with text tables follow docs/cartridge-format.md for every kind of model.
 
-The engine gives the same from them as the reference from the document.
+From such a cartridge the engine gives the results that ``tokenizers`` gives from the document.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def document(name: str) -> dict[str, Any]:
 
 
 def test_components(name: str) -> None:
-    """The document without vocabulary, merges and added tokens, and nothing else."""
+    """The section of components has the document without its vocabulary, merges and added tokens."""
     source = document(name)
     expected = {key: value for key, value in source.items() if key not in ("version", "added_tokens")}
     expected["model"] = {key: value for key, value in source["model"].items() if key not in ("vocab", "merges")}
@@ -77,7 +77,7 @@ BEFORE_0_23 = {
     **dict.fromkeys(("llama_like", "bert_like", "word_level"), DECODED_AS_ADDED),
     "odd_unigram": "counts pieces of one spelling once in get_vocab_size(True)",
 }
-"""Vocabularies for which references before 0.23 differ, with the difference."""
+"""Vocabularies for which tokenizers before 0.23 gives other results, and the reason."""
 
 
 def test_the_engine_agrees(name: str, cpu: str) -> None:

@@ -1,4 +1,5 @@
-"""CRAYON's version 2 cartridges: read, written bit for bit the same, and refused when damaged."""
+"""CRAYON's version 2 cartridges: reading one and writing it again gives the same bytes, and damaged ones are
+refused."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ KEYS = [(b"a", 5), (b"ab", 0), (b"abc", 2**31 - 1), (b"b\xff", 3), ("é".encode(
 
 
 def plain_writer(base: list[int], check: list[int], values: list[int]) -> bytes:
-    """An independent implementation of the format."""
+    """An independent writer of version 2 cartridges."""
     n = len(base)
     return b"CRAY" + struct.pack(f"<II{n}i{n}i{n}i", 2, n, *base, *check, *values)
 
@@ -41,7 +42,8 @@ def test_round_trip(vocabulary: dict[bytes, int]) -> None:
 
 
 def test_slots_that_mean_nothing_are_kept() -> None:
-    """Bases of leaves and of free slots, values of free slots, slots after the last node: all are written unchanged."""
+    """Slots of the trie that no lookup reads are written unchanged: bases of leaves, free slots, and slots after the
+    last node."""
     base, check, values = (array.tolist() for array in _core.build_double_array(KEYS))
     base += [7, -9]
     check += [-1, -1]
@@ -56,7 +58,7 @@ def test_slots_that_mean_nothing_are_kept() -> None:
 
 
 def wrong_files() -> Iterator[tuple[bytes, str]]:
-    """Files that are refused, with a part of the error."""
+    """Yield files that must be refused, each with a pattern for the error."""
     data = small_file()
     for size in range(len(data)):
         yield data[:size], "cut off inside the header" if size < 12 else f"it has {size} bytes"
@@ -96,7 +98,7 @@ def test_damage_is_refused_or_kept_bit_for_bit(data: st.DataObject) -> None:
 
 
 def published_cartridges() -> list[Path]:
-    """The cartridges of the package xerv-crayon, which is located, never imported."""
+    """The cartridges in the installed package xerv-crayon, which is located without importing it."""
     spec = importlib.util.find_spec("crayon")
     folders = list(spec.submodule_search_locations or []) if spec else []
     return sorted(path for folder in folders for path in Path(folder, "resources", "dat").glob("*.dat"))

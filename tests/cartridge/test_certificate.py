@@ -31,7 +31,7 @@ def cartridge(request: pytest.FixtureRequest) -> bytes:
 
 
 def expected(data: bytes, certificate: str | None) -> bytes:
-    """The plain twin."""
+    """The plain twin: the cartridge `data` with this certificate, or without any."""
     sections, digest = plain.read_sections(data)
     kept = [section for section in sections if section.type != TYPE]
     new = [] if certificate is None else [Section(TYPE, 0, certificate.encode())]
@@ -80,7 +80,8 @@ def test_the_largest_certificate(small: bytes) -> None:
 
 
 def test_what_a_certificate_of_a_file_can_be(small: bytes, tmp_path: Path) -> None:
-    """In a file that was not verified, a bad certificate is an error when it is read."""
+    """In a cartridge that was opened without verification, a bad certificate is an error when the certificate is
+    read."""
     path = tmp_path / "a.dat"
     for content in (b"", b"[]", b'{"a":', b'{"a":"\xff"}', b"[" * 10**6, object_of(MOST + 1).encode()):
         path.write_bytes(rewritten(small, {"certificate": content}))

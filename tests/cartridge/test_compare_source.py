@@ -1,6 +1,7 @@
-"""Engine.mismatch: whether a cartridge equals the compiled tokenizer.json.
+"""`Engine.mismatch` compares a cartridge with a tokenizer.json, and names the first difference.
 
-The twin compiles both and compares the sections in plain Python, and components by their meaning.
+Its twin compiles the tokenizer.json and compares the sections of both cartridges in plain Python, components by
+meaning.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def meaning(cartridge: bytes) -> dict[str, Any]:
-    """Everything in a cartridge except its certificate and the listing of its source; components are parsed."""
+    """The sections of a cartridge by name, without `reads_alike`. The components have defaults filled in and sorted
+    keys."""
     out: dict[str, Any] = {plain.NAMES[number]: data for number, data in sections_of(cartridge).items()}
     out.pop("reads_alike", None)
     components = json.loads(out["components"])
@@ -85,7 +87,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def check(base: bytes, other: bytes) -> str | None:
-    """Check mismatch for a cartridge of `base` and any document, and return its result."""
+    """Check the result of `mismatch` for a cartridge of `base` and the document `other`, and return it."""
     engine = opened(base)
     found = outcome(lambda: engine.mismatch(other))
     cartridge = outcome(lambda: _core.compile_tokenizer_json(other, METADATA))
@@ -147,7 +149,7 @@ def test_the_same_in_other_words(text: bytes) -> None:
 
 
 def test_a_certificate_and_metadata_do_not_count(text: bytes) -> None:
-    """Metadata is not part of a tokenizer.json; the caller has to check it."""
+    """`mismatch` ignores the certificate and the metadata, which a tokenizer.json does not have."""
     certified = _core.with_certificate(compiled(text), '{"a":1}')
     assert _core.Engine.from_bytes(certified).mismatch(text) is None
     more = json.dumps({"reference": "tokenizers", "name": "x", "control": [1, 2], "tokens": 7})
@@ -172,7 +174,7 @@ def test_flavors(qwen_like: Path, reference: str | None, flavor: str) -> None:
 
 
 def test_what_a_line_says() -> None:
-    """The place, and both values, on one line."""
+    """The result names the place of the difference and both values, on one line."""
     engine, vocab = opened(encoded(document())), document()["model"]["vocab"]
     place = ("post_processor", "processors", 1, "pair", 1, "SpecialToken", "type_id")
     found = engine.mismatch(changed(document(), place, replace_by(7)).encode())

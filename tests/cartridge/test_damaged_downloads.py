@@ -1,4 +1,5 @@
-"""Files that a server, a proxy or git wrote instead of the wanted one: every command names them and says what to do."""
+"""Damaged downloads, such as a server's error page or a git-lfs pointer: every command says what the file is, and what
+to do."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def numbered(keys: set[bytes] | list[bytes], seed: int = 0) -> Keys:
 
 
 def find(trie: Arrays, key: bytes) -> int:
-    """Look up a key by the definition of the layout."""
+    """Look up a key in a double array by the definition of its layout."""
     base, check, values = trie
     node = 0
     for byte in key:
@@ -133,7 +133,7 @@ def at(array: int, index: int, value: int) -> Callable[..., None]:
 
 
 def set_cycle(base: npt.NDArray[np.int32], check: npt.NDArray[np.int32], _: object) -> None:
-    """Make two neighbouring nodes each other's parents."""
+    """Make nodes 3 and 4 each other's parents."""
     base[3], check[3], base[4], check[4] = 4, 4, 3, 3
 
 
@@ -163,7 +163,8 @@ def test_hostile_arrays(change: Callable[..., None], message: str) -> None:
 
 
 def test_verification_ends_and_does_not_recurse() -> None:
-    """A chain through a million slots, from the last to the first: the worst order for a walk towards the root."""
+    """A chain of nodes through a million slots, each node's parent in the next slot: the worst order for a walk towards
+    the root."""
     n = 1_000_000
     check = np.arange(1, n + 1, dtype=np.int32)  # the parent of each node is the next slot
     base = np.arange(-1, n - 1, dtype=np.int32)

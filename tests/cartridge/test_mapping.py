@@ -1,4 +1,4 @@
-"""A cartridge is mapped, or read into memory with CRAYON_MAP=copy. The engine installs no signal handlers."""
+"""A cartridge is mapped into memory, or with CRAYON_MAP=copy read into it. The engine installs no signal handlers."""
 
 from __future__ import annotations
 
@@ -136,6 +136,6 @@ engine.encode_ids("The quick brown fox")
 
 
 def test_a_map_that_is_cut_is_any_map(path: Path) -> None:
-    """As documented: the program's handler gets the signal; by default it ends the process."""
+    """Reading a truncated map raises SIGBUS, as documented: the program's handler gets it, or it ends the process."""
     done = child(CUT, path)
     assert (done.returncode, done.stdout) == (-signal.SIGBUS, "alive\n"), done.stderr

@@ -1,4 +1,4 @@
-"""Profiles by name, in the order of the search path."""
+"""Opening profiles by name: the first directory of the search path that has the name wins."""
 
 from __future__ import annotations
 

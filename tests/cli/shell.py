@@ -1,4 +1,4 @@
-"""Helpers for tests of commands."""
+"""Helpers for tests of ``crayon-hf`` commands."""
 
 from __future__ import annotations
 

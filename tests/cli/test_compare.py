@@ -1,4 +1,4 @@
-"""``compare``: telling names and files apart, and the output."""
+"""``crayon-hf compare``: which arguments are tokenizers and which are input files, and the output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpt2_like: Path) -> P
 
 
 def read(done: subprocess.CompletedProcess[bytes]) -> tuple[list[str], list[str]]:
-    """The tokenizers and the files in the JSON output."""
+    """The names of the tokenizers and of the files in the command's JSON output."""
     assert done.returncode == 0, done
     found = json.loads(done.stdout)
     return [each["name"] for each in found["tokenizers"]], [each["name"] for each in found["files"]]

@@ -25,7 +25,7 @@ NAMES = ["tokenizer.dat", "tokenizer.json", "tokenizer_config.json"]
 
 @pytest.fixture
 def run(tmp_path):
-    """Run a command in its own empty directory."""
+    """A function that runs a command in an empty directory."""
     (tmp_path / "here").mkdir()
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
@@ -167,7 +167,7 @@ def test_what_fails_leaves_nothing(run, here, gpt2_like, wordpiece_like):
 @pytest.mark.slow
 @before_1("class that reads vocab.json and merges.txt")
 def test_no_file_of_the_source_is_lost(run, here, gpt2_like, slow):
-    """The json beside a cartridge may have the name of its source."""
+    """The json that is written with a cartridge may have the name of a source file, which must stay."""
     for name in ("vocab.json", "merges.txt"):
         (here / name).write_bytes((slow / name).read_bytes())
     tokens = [chr(byte) for byte in range(97, 123)]

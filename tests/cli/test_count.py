@@ -1,4 +1,4 @@
-"""``count`` of directory trees, of context windows, and with the encodings of models."""
+"""``crayon-hf count``: directory trees, the tokens left of a context window, and models named instead of tokenizers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lite() -> Tokenizer:
 
 
 def plain_counts(tokenizer: Tokenizer, place: Path) -> dict[str, int]:
-    """The plain twin of the command: counts one file after the other."""
+    """The plain twin of the command: counts the tokens of one file after the other."""
     counts = {}
     for path in sorted(map(str, place.rglob("*"))):
         if os.path.isfile(path):
@@ -42,7 +42,8 @@ def rows(done: subprocess.CompletedProcess[bytes]) -> list[list[str]]:
 
 
 def test_a_tree_of_small_large_and_binary_files(lite: Tokenizer, tmp_path: Path) -> None:
-    """More files than fit in a group, one larger than a chunk, and binary files of every size."""
+    """The tree has more files than a group of files that are counted together, a file larger than a chunk, and binary
+    files of every size."""
     rng = random.Random(1)
     for number in range(600):
         at = tmp_path / f"d{number % 7}" / f"{number}.txt"
@@ -87,7 +88,8 @@ def test_what_git_ignores_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="names that are not text, and terminals")
 def test_hostile_names(tmp_path: Path) -> None:
-    """The output has the exact bytes of names; notes escape them, so they cannot control a terminal."""
+    """The output has the exact bytes of file names. Notes escape these bytes, so that they cannot control a
+    terminal."""
     hostile = os.path.join(os.fsencode(tmp_path), b"\x1b[2J\xff")
     for ending, data in ((b".txt", b"x"), (b".bin", b"\0")):
         with open(hostile + ending, "wb") as file:
@@ -109,7 +111,8 @@ def test_an_error_in_a_named_file_stops_the_others(tmp_path: Path) -> None:
 
 
 def test_a_window(lite: Tokenizer, tmp_path: Path) -> None:
-    """Prints the tokens left after all texts and the answer. The exit code is 1 if they exceed the window."""
+    """`--window` prints the tokens left after all texts and the answer. The exit code is 1 if texts and answer exceed
+    the window."""
     assert good(call("count", "Hello, world!", "--window", "128k")) == "4\n127996 left of 128000\n"
     assert good(call("count", "Hello, world!", "a", "--window", 105, "--output-tokens", 100)) == "4\n1\n0 left of 105\n"
     done = call("count", "Hello, world!", "--window", "3")
@@ -171,7 +174,7 @@ with open("/proc/self/status") as file:
 @pytest.mark.measures_memory
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_large_tree_takes_little_memory(tmp_path: Path) -> None:
-    """3,000 files of 180 MB in total, and one of 60 MB, take a fraction of that in memory."""
+    """Counting 3,000 files of 180 MB in total and one of 60 MB takes a fraction of these sizes in memory."""
     text = ("Ask, and it shall be given you; seek, and ye shall find. \u4e16\u754c\n" * 1000).encode()
     (tmp_path / "tree").mkdir()
     for number in range(3000):

@@ -1,4 +1,4 @@
-"""`crayon-hf info`, `list` and `cache`, and Hub names after -t."""
+"""`crayon-hf info`, `list` and `cache`, and names of Hub repositories as the argument of -t."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Help, suggestions, completion, and the examples of every command, which are run."""
+"""The commands' help texts, suggestions for misspelt words, shell completion, and each command's examples, which are
+run."""
 
 from __future__ import annotations
 
@@ -19,11 +20,11 @@ from tests.cli.shell import COMMAND
 from tests.support.versions import before_1
 
 NETWORK = ("pull", "publish")
-"""Commands whose examples need a repository: tests/hub runs them."""
+"""Commands whose examples need a Hub repository: tests/hub runs these commands."""
 EXTRA = ("split",) if find_spec("icu4py") is None else ()
-"""Their examples need an extra that is not here."""
+"""Commands whose examples need icu4py, if it is not installed."""
 SERVING = ("playground",)
-"""Their examples run until Ctrl-C: tests/playground runs these commands."""
+"""Commands whose examples run until Ctrl-C: tests/playground runs these commands."""
 HOME = ("completion",)
 """Commands whose examples write to the home directory."""
 
@@ -73,7 +74,7 @@ QUICK = [
 
 
 def less_work(line: str) -> str:
-    """Options that shorten slow examples: fewer strings, megabytes of text and rounds."""
+    """Options to append to a slow example so that it does less: fewer strings, megabytes of text and rounds."""
     if line.startswith("crayon-hf train"):
         return " --overwrite"  # my-model/ exists already
     if not line.startswith("crayon-hf parity") or "--greedy" in line:

@@ -22,7 +22,7 @@ COMMANDS = {
     "truncate": ["truncate", "-n", "3"],
     "split": ["split", "-n", "3", "--boundaries", "none"],
 }
-"""Commands that take texts."""
+"""The commands that take texts as arguments, with the options that they need."""
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_waiting_for_a_terminal_is_said(arguments: list[str], tmp_path: Path) ->
 
 
 def test_two_values_of_an_option_are_refused() -> None:
-    """For every option of every command that takes one value. The same value twice is not a contradiction."""
+    """Every option that takes one value refuses two different values. The same value twice is allowed."""
     checked = 0
     for name in ALL:
         for each in load(name).params:

@@ -30,7 +30,7 @@ Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two merges: "abc" is a and bc by merging, and ab and c by longest match."""
+    """A tokenizer.json for which merging cuts "abc" into a and bc, and longest match into ab and c."""
     document = reference_impl.byte_level_document([(b"b", b"c"), (b"a", b"b"), (b" ", b"a")])
     path = tmp_path_factory.mktemp("tiny") / "tokenizer.json"
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -121,7 +121,7 @@ pretoken 1 abc bytes 0-3
 
 
 def test_borders_and_unknown_tokens(run: Run, wordpiece_like: Path) -> None:
-    """Without colours, marks show each border of two tokens, and text that the vocabulary lacks."""
+    """Without colours, marks in the output show each border between two tokens, and text that the vocabulary lacks."""
     text = "the dog ☃ the"
     report = json.loads(good(run(text, "-t", wordpiece_like, "--json")))["exact"]["tokens"]
     lines = good(run(text, "-t", wordpiece_like, COLUMNS="200")).splitlines()

@@ -1,4 +1,4 @@
-"""Messages say what is wrong and what to do, in the words of the command line, and their advice works."""
+"""The commands' error messages name the fault and a remedy, in the words of the command line, and the remedy works."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crayon_hf.errors import VocabularyError
 from tests.support.command import call
 
 INTERNAL = re.compile(r"\{\"|Error\b|<class|\bNone\b")
-"""Words that must not occur in a command's messages: objects, classes."""
+"""Signs of Python objects and classes, which must not occur in a command's messages."""
 
 
 def error(*arguments: object, stdin: bytes = b"") -> str:

@@ -31,7 +31,7 @@ COMMANDS = {
     "split": ["split", "-f", "book.txt", "-n", "7", "--boundaries", "none", "-t", "NAME"],
     "inspect": ["inspect", TEXT, "-t", "NAME"],
 }
-"""Commands with the same output for the same tokenizer."""
+"""Commands whose output shows which tokenizer NAME means, because it depends on the tokenizer alone."""
 
 DIGESTED = {
     "info": ["info", "NAME", "--json"],
@@ -40,7 +40,7 @@ DIGESTED = {
     "publish": ["publish", "user/name", "--from", "NAME", "--no-speed", "--dry-run", "made", "--json"],
     "tokenize": ["tokenize", "book.txt", "-o", "made", "-t", "NAME", "--format", "npy", "--workers", "2"],
 }
-"""Commands whose output or files name the ``tokenizer.json`` that was read."""
+"""Commands whose output or files have the digest of the ``tokenizer.json`` that NAME means."""
 
 
 @pytest.fixture

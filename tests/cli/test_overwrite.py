@@ -1,4 +1,4 @@
-"""Commands and functions that write a tokenizer do not mix its files with those of another one."""
+"""Commands and functions that write a tokenizer into a directory do not mix its files with another tokenizer's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MADE = ["tokenizer.dat", "tokenizer.json", "tokenizer_config.json"]
 
 @pytest.fixture
 def place(tmp_path: Path, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A text, a tokenizer, and the directory of another tokenizer beside weights."""
+    """A directory with a text, a tokenizer.json, and a model's directory that has another tokenizer and weights."""
     (tmp_path / "text.txt").write_text("low lower lowest\n" * 9)
     (tmp_path / "new.json").write_bytes(gpt2_like.read_bytes())
     other = tmp_path / "other"
@@ -105,7 +105,8 @@ def test_into_the_directory_of_the_source(place: Path, wordpiece_like: Path) -> 
 
 
 def test_inputs_are_never_removed(place: Path) -> None:
-    """Neither another tokenizer than the source of an in-place conversion, nor a file that is not a cartridge."""
+    """A conversion removes neither its source, nor another tokenizer in the source's directory, nor a file that is not
+    a cartridge."""
     (place / "other" / "vocab.txt").write_text("low lower lowest\n" * 9)
     before = contents(place)
     for name in ("vocab.txt", "tokenizer.json"):

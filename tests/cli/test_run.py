@@ -1,4 +1,5 @@
-"""``crayon-hf run`` and ``python -m crayon_hf SCRIPT``: an unchanged program opens our tokenizers."""
+"""``crayon-hf run`` and ``python -m crayon_hf SCRIPT`` run an unchanged program so that it opens crayon_hf's
+tokenizers."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_interrupt() -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("module", ["numpy._core.multiarray", "click"])
 def test_interrupt_while_modules_are_imported(module: str) -> None:
-    """The process ends without a traceback at any time, even though numpy's import turns the interrupt into
+    """An interrupt at any moment ends the process without a traceback, even though numpy's import turns it into an
     ImportError."""
     program = (
         "import os, signal, sys\n"

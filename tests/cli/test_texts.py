@@ -1,4 +1,5 @@
-"""``encode``, ``decode``, ``count``, ``truncate`` and ``split``: the results of the Python calls, as lines."""
+"""``crayon-hf encode``, ``decode``, ``count``, ``truncate`` and ``split`` print the results of the Python calls as
+lines."""
 
 from __future__ import annotations
 

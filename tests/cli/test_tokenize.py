@@ -1,4 +1,4 @@
-"""``crayon-hf tokenize``: its input, its messages and its ends."""
+"""``crayon-hf tokenize``: its input, its messages, and how it ends after signals and errors."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_what_it_does_not_take(
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal(gpt2_like: Path, tmp_path: Path, workers: int, name: str) -> None:
-    """One line of message, no process and no unfinished file left. The same command continues. SIGINT goes to the whole
-    process group, as from a terminal."""
+    """A signal ends the command with one line of message, and leaves no process and no unfinished file. The same
+    command continues the work. SIGINT goes to the whole process group, as from a terminal."""
     number = getattr(signal, name)
     corpus(tmp_path / "in", 2)
     write_jsonl(tmp_path / "in" / "9.jsonl", ["some words of a text"] * 200_000)  # takes seconds
@@ -107,7 +107,7 @@ def test_a_signal(gpt2_like: Path, tmp_path: Path, workers: int, name: str) -> N
 
 
 def test_no_document(gpt2_like: Path, tmp_path: Path) -> None:
-    """A warning even with --quiet: an empty result is probably a mistake."""
+    """If no record has a document, the command warns even with --quiet: an empty result is probably a mistake."""
     write_jsonl(tmp_path / "in.jsonl", ["a", "b"])
     arguments = words(tmp_path / "in.jsonl", tmp_path / "out", gpt2_like, "--column", "nope", "--bad-records", "skip")
     for _ in range(2):

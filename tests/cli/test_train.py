@@ -111,7 +111,7 @@ def test_what_is_wrong(here: Path) -> None:
 
 
 def test_a_directory(here: Path) -> None:
-    """All files in it with a known ending, except the output of an earlier run."""
+    """Training from a directory reads all its files with a known ending, except the output of an earlier run."""
     (here / "below").mkdir()
     (here / "below" / "c.jsonl").write_text('{"text": "from a record"}\n')
     (here / "below" / ".hidden.txt").write_text("hidden")
@@ -136,7 +136,7 @@ def test_a_directory(here: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("stage", ["Count words", "Compute merges"])
 def test_interrupted(stage: str, here: Path) -> None:
-    """Exit code 130 at once, and no file."""
+    """Ctrl-C during training exits with code 130 at once, and leaves no file."""
     words = [f"{number:x}" * (1 + number % 5) for number in range(300_000)]
     (here / "many.txt").write_text("\n".join(words))
     # An endless input keeps it counting; a huge vocabulary keeps it merging.

@@ -1,4 +1,4 @@
-"""The plain twin of a comparison: counts character by character, with encodings of the reference."""
+"""The plain twin of `crayon_hf.compare`: counts character by character, with encodings of ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ SCRIPTS = ("Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul"
 
 @cache
 def script_of(char: str) -> str | None:
-    """The script of a character by the reference's regular expressions, or None if it has none of its own."""
+    """The script (such as "Greek") of a character by ``tokenizers``' regular expressions, or None if it is in none of
+    SCRIPTS."""
     for name in SCRIPTS:
         split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(rf"\p{{{name}}}"), "removed")
         if not split.pre_tokenize_str(char):
@@ -23,7 +24,8 @@ def script_of(char: str) -> str | None:
 
 
 def scripts_of(text: str) -> list[str]:
-    """The script of each character of a document; characters without one take that of the letter before them."""
+    """The script of each character of a document. A character without a script takes that of the character before
+    it."""
     found, last = [], "Common"
     for char in text:
         last = script_of(char) or last
@@ -32,7 +34,7 @@ def scripts_of(text: str) -> list[str]:
 
 
 def amounts(documents: Iterable[str]) -> dict[str, Counter[str]]:
-    """Bytes, characters and words by script."""
+    """Count the bytes, characters and words of each script in the documents."""
     of = {name: Counter[str]() for name in ("bytes", "characters", "words")}
     for text in documents:
         scripts = scripts_of(text)
@@ -45,7 +47,7 @@ def amounts(documents: Iterable[str]) -> dict[str, Counter[str]]:
 
 
 def tokens(stock: Any, documents: Iterable[str], unknown: int | None) -> tuple[dict[str, Counter[str]], set[int]]:
-    """Tokens, single bytes and unknown tokens by script, and the set of ids."""
+    """Count the tokens, single-byte tokens and unknown tokens of each script, and collect the ids that occur."""
     of = {name: Counter[str]() for name in ("tokens", "byte_tokens", "unknown_tokens")}
     ids: set[int] = set()
     is_byte_level = "ByteLevel" in type(stock.decoder).__name__

@@ -1,4 +1,5 @@
-"""`crayon_hf.compare`: every figure equals that of a plain twin, for any size of pieces."""
+"""`crayon_hf.compare`, which reads files in pieces: every figure equals that of a plain twin, for any size of
+pieces."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def random_text(rng: random.Random, words: int) -> str:
 
 
 def check(found: Comparison, paths: dict[str, Path], documents: dict[str, list[str]]) -> None:
-    """Every count equals the twin's. `documents` are the documents of each file, in order."""
+    """Check that every count in `found` equals the plain twin's. `paths` are the compared tokenizers, and `documents`
+    the documents of each file in order."""
     every = [text for of_file in documents.values() for text in of_file]
     stock = {name: tokenizers.Tokenizer.from_file(str(path)) for name, path in paths.items()}
     unknown = {name: each.token_to_id("[UNK]") for name, each in stock.items()}
@@ -134,7 +136,7 @@ def test_formats_of_the_extra(ending: str, paths: dict[str, Path], tmp_path: Pat
 
 
 def sentencepiece_like(path: Path) -> Path:
-    """A vocabulary with byte fallback."""
+    """Write the tokenizer.json of a vocabulary with byte fallback."""
     pieces = [chr(code) for code in range(0x20, 0x7F)] + ["\u2581", "\u4e16"]
     tokens = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), *pieces]
     model = tokenizers.models.BPE(
@@ -147,7 +149,8 @@ def sentencepiece_like(path: Path) -> Path:
 
 
 def test_byte_fallback(tmp_path: Path) -> None:
-    """Bytes of multi-byte characters count as single bytes; the byte token of a newline does not."""
+    """Tokens for the bytes of a multi-byte character count as single-byte tokens; the byte token of a newline does
+    not."""
     path = sentencepiece_like(tmp_path / "tokenizer.json")
     (tmp_path / "a.txt").write_text("a\u4e16\u754c\n\u00e9", newline="")
     figures = crayon_hf.compare({"sp": path}, tmp_path / "a.txt").total.figures["sp"]
@@ -157,7 +160,7 @@ def test_byte_fallback(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("refusing")
 @pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 def test_delegated(wordpiece_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reference library gets each text whole, although it is read in pieces."""
+    """A delegated tokenizer gets each text whole, although files are read in pieces."""
     monkeypatch.setattr(reading, "PIECE", 50)
     tokenizer = Tokenizer.from_file(wordpiece_like)
     assert tokenizer.engine == "delegated"
@@ -171,7 +174,7 @@ def test_delegated(wordpiece_like: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is not text counts nothing, even if its first pieces were text."""
+    """A file that is not text adds nothing to the counts, even if its first pieces are text."""
     monkeypatch.setattr(reading, "PIECE", 100)
     for name, data in {
         "a.txt": b"one two",
@@ -255,7 +258,7 @@ print(peak() - before)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("ending", ["txt", "txt.gz", "jsonl"])
 def test_memory(ending: str, tmp_path: Path) -> None:
-    """32 MB take as much memory as 4 MB."""
+    """Comparing on 32 MB of text takes as much memory as on 4 MB."""
     line = "Ask, and it shall be given you; \u4e16\u754c seek, and ye shall find.\n"
     made = []
     for megabytes in (4, 32):

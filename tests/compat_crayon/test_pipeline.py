@@ -1,4 +1,5 @@
-"""`Pipeline`: nothing is lost, mixed up or stuck, whatever fails, stops or is slow."""
+"""`Pipeline`, which passes items through stages in threads: no item is lost, mixed up or stuck when a stage fails or is
+slow, or when the pipeline is closed."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from crayon_hf.compat_crayon.pipeline import Failed, PipelineTimeoutError
 pytestmark = pytest.mark.concurrency
 
 LONG = 30.0
-"""Seconds until a waiting test fails; passing tests do not wait for it."""
+"""Seconds after which a test that waits for a thread fails."""
 
 
 def threads() -> set[str]:
@@ -35,7 +36,7 @@ def _no_thread_is_left() -> Iterator[None]:
 
 
 def wait_for_no_threads() -> None:
-    """Wait for the threads of forgotten pipelines, which end by themselves."""
+    """Wait until the threads of pipelines that were not closed have ended, as they do by themselves."""
     deadline = time.monotonic() + LONG
     for thread in threading.enumerate():
         if thread.name.startswith("crayon_hf pipeline"):
@@ -44,7 +45,7 @@ def wait_for_no_threads() -> None:
 
 
 class Gate:
-    """A stage that reports each item and waits until it is opened."""
+    """A stage that reports each item that it gets, and holds the item until the gate is opened."""
 
     def __init__(self) -> None:
         self.entered, self.opened = threading.Event(), threading.Event()
@@ -139,7 +140,7 @@ def test_errors_come_with_their_items():
 
 
 def fill(pipeline: Pipeline, count: int) -> None:
-    """Submit items until the queues are full, and check that one more is refused."""
+    """Submit `count` items, which fill the pipeline's queues, and check that one more is refused."""
     for i in range(count):
         pipeline.submit(i, "x", timeout=LONG)
     for timeout in (0, 0.01):

@@ -1,4 +1,4 @@
-"""`CrayonVocab`: its results, the facts about its vocabulary, and loading and closing of profiles."""
+"""`CrayonVocab`: ids and text, the attributes of its vocabulary, and loading and closing of profiles."""
 
 from __future__ import annotations
 

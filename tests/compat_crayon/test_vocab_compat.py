@@ -17,7 +17,7 @@ if not str(crayon.__file__).endswith((".so", ".pyd")):
 
 
 def crayon_ids(cartridge: Path, texts: list[str]) -> list[list[int]]:
-    """CRAYON's state is global, so a cartridge is loaded for each row of texts."""
+    """The ids of CRAYON's own engine for texts. Its state is global, so each call loads the cartridge anew."""
     crayon.load_dat(cartridge.read_bytes())
     return [crayon.tokenize(text) for text in texts]
 

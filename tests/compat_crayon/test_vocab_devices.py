@@ -1,4 +1,4 @@
-"""`CrayonVocab` on available and unavailable devices: what encodes, and which messages appear."""
+"""`CrayonVocab` on available and unavailable devices: which engine encodes, and which messages appear."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Compiling a tokenizer.json: which documents are refused, with which error, and which defaults are filled in.
 
-The rule for every document is compile_rule.check. Compiling is the same on every instruction set; tests that run on all
-of them say so.
+`compile_rule.check` is the rule for every document. Compiling does not depend on the instruction set; tests that run on
+all instruction sets say so.
 """
 
 from __future__ import annotations

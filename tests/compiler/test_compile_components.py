@@ -1,4 +1,4 @@
-"""Compiling a tokenizer.json with every kind of component: each is native, and acts as the reference."""
+"""Compiling a tokenizer.json with every kind of component: the engine runs each, with the results of ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ on_every_cpu = pytest.mark.usefixtures("cpu")
 
 
 def written(part: str, component: Any) -> reference_impl.Document:
-    """The document with one component as ``tokenizers`` itself writes it."""
+    """`document()` with `component` as its field `part`, as ``tokenizers`` itself writes it."""
     tokenizer = Tokenizer.from_str(json.dumps(document()))
     setattr(tokenizer, part, component)
     out: reference_impl.Document = json.loads(tokenizer.to_str())
@@ -69,7 +69,8 @@ EXTRA += [{"str_rep": "x"}, {"prepend_scheme": "first", "add_prefix_space": Fals
 @pytest.mark.slow
 @pytest.mark.parametrize(("part", "component"), COMPONENTS, ids=[f"{p} {type(c).__name__}" for p, c in COMPONENTS])
 def test_every_field_of_a_component(part: str, component: Any) -> None:
-    """Each field missing, of every other type, and with unknown fields: both read it alike, or both refuse it."""
+    """With a field missing or of another type, or with an unknown field, the compiler and ``tokenizers`` read the
+    component alike, or both refuse it."""
     source = written(part, component)
     texts = [changed(source, (part, *path), change) for path in places(source[part]) for change in CHANGES.values()]
     for extra in EXTRA:
@@ -131,7 +132,8 @@ TABLES: list[tuple[reference_impl.Document, str, str | None]] = [
 @on_every_cpu
 @pytest.mark.parametrize(("source", "tables", "family"), TABLES, ids=range(len(TABLES)))
 def test_tables_and_families(source: reference_impl.Document, tables: str, family: str | None) -> None:
-    """Scanners need pretokens that lose no text. Options that work on characters need text tables."""
+    """The compiler chooses the tables and the pattern's scanner. Scanners need pretokens that lose no text, and options
+    that work on characters need text tables."""
     assert check(json.dumps(source)) == "the same"
     info = reference_impl.open_engine(source).info()
     assert (info["tokens"], info.get("family")) == (tables, family)

@@ -51,7 +51,7 @@ def test_vocabularies_of_any_strings(more: dict[str, None], seed: int, escaped: 
 
 
 def test_the_most_unused_ids() -> None:
-    """Twice as many ids as tokens, plus 65,536."""
+    """The end of the ids may be at most twice the number of tokens plus 65,536."""
     source = reference_impl.byte_level_document(MERGES, more=["last"])
     most = 2 * len(source["model"]["vocab"]) + 65_536
     source["model"]["vocab"]["last"] = most - 1
@@ -68,7 +68,7 @@ def test_the_most_unused_ids() -> None:
 @pytest.mark.slow
 @on_every_cpu
 def test_added_tokens_that_are_odd() -> None:
-    """Any of them may be refused as not native. Opened ones act as the reference."""
+    """Each document with an odd added token is refused as unsupported, or gives the results of ``tokenizers``."""
     vocab = document()["model"]["vocab"]
     size = len(vocab)
     for content, id in [

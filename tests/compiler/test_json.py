@@ -1,4 +1,5 @@
-"""The JSON reader against Python's for values, and against serde_json for strictness."""
+"""The engine's JSON reader: values equal those of Python's json, and it accepts the same texts as serde_json, the
+reader of ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -35,9 +36,10 @@ def parse(data: bytes) -> object:
 
 
 def serde_double(text: str) -> float:
-    """serde_json's value of a number that is not a 64-bit integer.
+    """The value that serde_json reads for a number that is not a 64-bit integer.
 
-    It scales the first digits that fit 64 bits by one power of ten, which is not always the nearest double.
+    serde_json scales the first digits, as many as fit 64 bits, by one power of ten. That is not always the nearest
+    double.
     """
     digits, _, power = text.lower().partition("e")
     whole, _, fraction = digits.lstrip("-").partition(".")
@@ -59,7 +61,7 @@ def serde_double(text: str) -> float:
 
 
 def reference(data: bytes) -> object:
-    """Python's reader with serde_json's numbers."""
+    """Read JSON with Python's json, but numbers as serde_json reads them."""
 
     def integer(text: str) -> int | float:
         value = int(text)
@@ -75,7 +77,7 @@ TOKENIZER = (
 
 
 def serde_accepts(text: bytes) -> bool:
-    """Whether `tokenizers`, and so serde_json, reads a tokenizer.json."""
+    """Whether `tokenizers`, whose JSON reader is serde_json, opens a tokenizer.json."""
     try:
         Tokenizer.from_buffer(text)
     except ValueError:
@@ -84,7 +86,8 @@ def serde_accepts(text: bytes) -> bool:
 
 
 def assert_as_reference(data: bytes) -> None:
-    """It is accepted exactly if serde_json accepts it in an ignored member; then its value is Python's."""
+    """Check that the engine accepts `data`, in an ignored field of a tokenizer.json, exactly if serde_json does, and
+    reads the value that Python reads."""
     text = TOKENIZER % data
     if serde_accepts(text):
         assert same(parse(text), reference(text))
@@ -101,7 +104,7 @@ def test_reads_what_python_writes(document: object, ascii_only: bool, indent: in
     assert same(parse(text.encode()), reference(text.encode()))
 
 
-# Pieces of nearly valid texts.
+# Pieces of nearly valid JSON.
 PIECES = st.sampled_from(
     [
         *'[]{},:"\\ 0123456789-+.eEu\n\t/',
@@ -168,7 +171,7 @@ def test_depth(pair: tuple[bytes, bytes]) -> None:
     assert _core.json_normalize(nested(127)).encode() == nested(127)
     with pytest.raises(VocabularyError, match="nested too deeply"):
         _core.json_normalize(nested(128))
-    # There the document is inside two more levels.
+    # In TOKENIZER the document is inside two more levels.
     assert serde_accepts(TOKENIZER % nested(125))
     assert not serde_accepts(TOKENIZER % nested(126))
     with pytest.raises(VocabularyError, match="nested too deeply"):
@@ -176,7 +179,7 @@ def test_depth(pair: tuple[bytes, bytes]) -> None:
 
 
 def test_strings_at_every_alignment() -> None:
-    """The scan reads eight bytes at a time; it must find a special byte at each position in them."""
+    """The reader scans strings eight bytes at a time; it must find a special byte at each of the eight positions."""
     for before in range(20):
         for special in ('"', "\\", "é", "😀", "\n", "\x1f", "\x7f"):
             for after in range(20):

@@ -1,4 +1,4 @@
-"""Limits of sizes: at the limit everything works, beyond it an error names the limit.
+"""Limits of the sizes of vocabularies: at a limit everything works, beyond it an error names the limit.
 
 Tests that take gigabytes are in tests/huge. docs/reliability.md has the list.
 """
@@ -23,7 +23,7 @@ BYTE_TOKENS = {chr(character): byte for byte, character in BYTE_LEVEL.items()}
 
 
 def byte_level(vocab: dict[str, int], merges: str = "[]") -> str:
-    """A byte-level tokenizer.json with these tokens; `merges` is JSON."""
+    """A byte-level tokenizer.json with these tokens and merges. `merges` is the JSON of the list."""
     return json.dumps(
         {
             "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
@@ -35,7 +35,7 @@ def byte_level(vocab: dict[str, int], merges: str = "[]") -> str:
 
 @pytest.mark.slow
 def test_the_greatest_id() -> None:
-    """About two million ids, half of them unused."""
+    """A vocabulary reaches the greatest possible id with about a million tokens, every second id unused."""
 
     def source(last: int) -> bytes:
         vocab = ",".join(f'"t{i}":{2 * i}' for i in range(IDS_END // 2))
@@ -92,7 +92,8 @@ def test_merges_that_were_made_to_collide() -> None:
 
 
 def test_a_long_token() -> None:
-    """Only the limit of all tokens together applies, 4 GiB. Here merges make a token of 64 KiB."""
+    """A single token has no limit of its own; all tokens together may have 4 GiB. Here merges make a token of 64
+    KiB."""
     runs = ["a" * 2**k for k in range(17)]
     vocab = BYTE_TOKENS | {run: 255 + k for k, run in enumerate(runs) if k > 0}
     source = byte_level(vocab, json.dumps([[run, run] for run in runs[:-1]]))

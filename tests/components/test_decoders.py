@@ -1,4 +1,4 @@
-"""Every decoder of ``tokenizers``, single and in sequences: from tokens to text."""
+"""The engine's decoders turn tokens into text as every decoder of ``tokenizers`` does, single and in sequences."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SEQUENCES = st.recursive(
 
 
 def reference(text: str, tokens: list[str]) -> str | None:
-    """The reference's result for the tokens, or None if it panics."""
+    """The text that the decoder (`text` is its JSON) of ``tokenizers`` makes of the tokens, or None if it panics."""
     decoder = reference_impl.stock_with(decoder=json.loads(text)).decoder
     try:
         decoded: str = decoder.decode(tokens)
@@ -124,7 +124,8 @@ def test_forms_that_are_left_to_the_reference(form: Component) -> None:
 
 
 def test_what_grows_without_end_is_refused() -> None:
-    """It is refused before memory is allocated. A MiB, or 1024 bytes for each of the input's, is always allowed."""
+    """A decoder whose text would grow without end is refused before memory is allocated. 1 MiB, or 1024 bytes for each
+    byte of the input, is always allowed."""
 
     def steps(count: int, content: str, **pattern: str) -> str:
         step = {"type": "Replace", "pattern": pattern, "content": content}

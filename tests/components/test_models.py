@@ -1,4 +1,4 @@
-"""Models on text: tokens, offsets and refusals as the reference's, for every model, option and unusual vocabulary."""
+"""Models on text: tokens, offsets and refusals equal those of ``tokenizers`` for every model, option and vocabulary."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def reference(model: Model | str) -> tokenizers.Tokenizer:
 
 
 def reference_tokens(tokenizer: tokenizers.Tokenizer, piece: str) -> list[Token] | None:
-    """The reference's tokens, or None where it fails to encode."""
+    """The tokens that ``tokenizers`` makes of a piece, or None if it fails to encode the piece."""
     try:
         return [(t.id, t.value, t.offsets) for t in tokenizer.model.tokenize(piece)]
     except Exception:
@@ -69,7 +69,8 @@ def our_tokens(ours: _core.TextModel, piece: str) -> list[Token] | None:
 
 
 def check(model: Model, *pieces: str) -> None:
-    """Both load the model and give the same tokens, also for pieces that the thread has seen before."""
+    """Check that the engine and ``tokenizers`` load the model and give the same tokens for each piece, twice: the
+    second time from the thread's cache."""
     theirs, ours = reference(model), _core.TextModel(text_of(model))
     assert len(ours) == theirs.get_vocab_size(False)
     written = json.loads(theirs.to_str())["model"]
@@ -122,7 +123,8 @@ WRONG: list[object] = [None, "x", 1, -1, 99, 2.0, 0.5, True, [], {}, ["a"], {"a"
 
 @pytest.mark.parametrize("name", TINY)
 def test_fields(name: str) -> None:
-    """Every field missing and of every other type, with and without the type of the model."""
+    """A model with a field missing or of another type, with and without the field `type`, is read as ``tokenizers``
+    does."""
     accepted = refused = 0
     variants = [without(TINY[name], *names) for key in TINY[name] for names in ((key,), (key, "type"))]
     for key in TINY[name]:
@@ -228,7 +230,7 @@ def number_text(rng: random.Random) -> str:
 
 
 def test_unigram_scores_are_read_as_the_reference_reads_them() -> None:
-    """Not always to the nearest double; the difference decides ties."""
+    """``tokenizers`` does not read every score as the nearest double, and the difference decides ties."""
     rng = random.Random(5)
     texts = [number_text(rng) for _ in range(4000)]
     scores = ",".join(f'["{i}",{text}]' for i, text in enumerate(texts))

@@ -1,4 +1,4 @@
-"""Normalizers treat every code point as the reference does, the installed ``tokenizers``."""
+"""Normalizers treat every code point as those of the installed ``tokenizers`` do."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ JAMO = "\u1100", "\u1161", "\u11a8"
 
 @pytest.mark.slow
 def test_grapheme_class_of_every_code_point() -> None:
-    """Precompiled replaces clusters of less than six bytes whole, so probes show which characters join."""
+    """The normalizer Precompiled replaces a grapheme cluster of less than six bytes whole. So its results show which
+    characters join a cluster."""
     component = precompiled({"a": "b", ACUTE: "!", "\u00a9": "Y", KA: "K", **{jamo: f"<{jamo}>" for jamo in JAMO}})
     normalize, text = reference(component).normalize_str, json.dumps(component)
 

@@ -1,4 +1,4 @@
-"""Every normalizer gives the text and the alignments of the reference, the installed ``tokenizers``."""
+"""Every normalizer gives the text and the alignments of the installed ``tokenizers`` (the reference)."""
 
 from __future__ import annotations
 
@@ -64,13 +64,15 @@ def sequence(*parts: Component) -> Component:
 
 @functools.lru_cache(maxsize=64)
 def tokenizer(component: str) -> Tokenizer:
-    """A reference tokenizer with one token, and so one pair of offsets, for each character of the normalized text."""
+    """A tokenizer of ``tokenizers`` with this normalizer that makes one token, and so one pair of offsets, for each
+    character of the normalized text."""
     split = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Isolated", "invert": False}
     return reference_impl.stock_with(normalizer=json.loads(component), pre_tokenizer=split)
 
 
 def reference(component: Component, text: str) -> Result | None:
-    """The normalized text and the alignment of each of its bytes; None when the reference panics."""
+    """The text that ``tokenizers`` normalizes, and the alignment of each of its bytes; None if ``tokenizers``
+    panics."""
     made = tokenizer(json.dumps(component))
     try:
         normalized, offsets = made.normalizer.normalize_str(text), made.encode(text).offsets
@@ -141,7 +143,8 @@ def random_component(rng: random.Random, depth: int = 0) -> Component:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_components_on_random_text(seed: int) -> None:
-    """Where text is inserted at the start of text that was inserted itself, the reference panics and we raise."""
+    """Random components on random text. If a component inserts text at the start of inserted text, ``tokenizers``
+    panics and the engine raises."""
     rng = random.Random(seed)
     components = [random_component(rng) for _ in range(60)]
     if seed == 0:
@@ -218,7 +221,8 @@ def test_regex_replacements(pattern: str, content: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("aligned", [True, False])
 def test_what_grows_without_end_is_refused(aligned: bool) -> None:
-    """It is refused before memory is allocated. A MiB, or 1024 bytes for each of the input's, is always allowed."""
+    """A normalizer whose text would grow without end is refused before memory is allocated. 1 MiB, or 1024 bytes for
+    each byte of the input, is always allowed."""
     for double in (replace("a", "aa"), replace("a", "aa", "Regex"), replace("(a)", "aa", "Regex")):
         with pytest.raises(VocabularyError, match="more than 1024 bytes of each byte"):
             _core.normalize(json.dumps(sequence(*[double] * 60)), "a", aligned)
@@ -247,7 +251,8 @@ def test_fields_in_an_array_are_unsupported() -> None:
 
 @pytest.mark.slow
 def test_hostile_charsmaps() -> None:
-    """Refused where the reference refuses, an error where it panics, and otherwise the same result."""
+    """The engine refuses a damaged charsmap if ``tokenizers`` does, raises if ``tokenizers`` panics, and otherwise
+    gives its result."""
     rng = random.Random(11)
     good = charsmap({"a": "b", "ab": "c", "\u00e9": "ee", "\u2026": "...", "\u0301": ""})
     loaded = 0

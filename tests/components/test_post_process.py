@@ -1,4 +1,4 @@
-"""Steps after the model: every post-processor, for singles and pairs, and every lookup of an encoding."""
+"""Post-processors inside an engine: each kind, for single texts and pairs, and every lookup of the encodings."""
 
 from __future__ import annotations
 
@@ -133,7 +133,8 @@ def test_every_post_processor(name: str) -> None:
 
 @pytest.mark.parametrize(("add_prefix_space", "trim_offsets"), FLAGS)
 def test_special_tokens_with_strings_of_their_own(add_prefix_space: bool, trim_offsets: bool) -> None:
-    """Encodings show the post-processor's string, and trimming looks for white space in it."""
+    """For a special token, an encoding shows the string in the post-processor's definition, and trimming of offsets
+    looks for white space in this string."""
     several = [ids()[name] for name in ("[CLS]", "<s>", "[CLS]")]
     own = {"id": "[CLS]", "ids": several, "tokens": ["\u0120begin \u0120", "<s>", ""]}
     level = json.loads(byte_level(add_prefix_space, trim_offsets).__getstate__())

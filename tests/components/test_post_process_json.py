@@ -1,6 +1,7 @@
 """Post-processors from ``tokenizer.json`` on encodings of every kind: their fields and their effect.
 
-The encodings are handmade, with strings of their own. Some overflow, and some were post-processed before.
+The encodings are handmade, with token strings of their own. Some have overflowing encodings, and some were
+post-processed before.
 ``test_post_process.py`` runs post-processors inside an engine.
 """
 
@@ -113,14 +114,14 @@ def test_post_processing(component: Component, first: Any, pair: Any, special: b
 
 
 def framed(tokenizer: Tokenizer, sizes: list[int], special: bool) -> list[tuple[int, int, int]]:
-    """Ids, type ids and special masks of the reference, for sequences of these sizes."""
+    """(id, type id, special mask) of each token that ``tokenizers`` returns for sequences of these sizes."""
     sequences = [reference(plain_state(n) | {"ids": [1000 + i] * n, "type_ids": [i] * n}) for i, n in enumerate(sizes)]
     whole = tokenizer.post_process(*sequences, add_special_tokens=special)
     return list(zip(whole.ids, whole.type_ids, whole.special_tokens_mask, strict=True))
 
 
 def laid_out(frame: Any, sizes: list[int], special: bool) -> list[tuple[int, int, int]]:
-    """The result of `framed`, computed from a frame."""
+    """The same rows as `framed`, computed from `frame`, the engine's list of special tokens around each sequence."""
     *runs, types, bare_types = frame
     types = [types] if isinstance(types, int) else types
     bare_types = [bare_types] if isinstance(bare_types, int) else bare_types

@@ -1,4 +1,4 @@
-"""Pre-tokenizers: every kind and option cuts as the reference, on every code point and on hostile text."""
+"""Pre-tokenizers: every kind and option cuts text as ``tokenizers`` does, on every code point and on hostile text."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_any_nesting(component: dict[str, Any], text: str) -> None:
     ids=lambda c: str(c["type"]),
 )
 def test_every_code_point(component: dict[str, Any]) -> None:
-    """Each character between letters, which it joins, separates or leaves: one wrong bit of a table shows.
+    """Each character is put between letters, where it joins or separates them, so one wrong bit of a table shows.
 
     (test_unicode and test_pretokenize cover GPT-2's pattern in ByteLevel.)
     """
@@ -176,7 +176,7 @@ def test_every_code_point(component: dict[str, Any]) -> None:
 
 
 def with_inserted(component: object, inserted: str, text: str) -> list[tuple[str, tuple[int, int]]]:
-    """The reference's result for a text to which a normalizer has prepended a text."""
+    """The pieces that ``tokenizers`` makes of `text` after a normalizer has prepended `inserted`."""
     pieces = PreTokenizedString(text)
     pieces.normalize(lambda part: part.replace(Regex(r"\A"), inserted))
     # Slices keep their offsets, as when a Tokenizer cuts at added tokens.
@@ -192,7 +192,8 @@ def with_inserted(component: object, inserted: str, text: str) -> list[tuple[str
     st.text("ab é漢_ ▁.", min_size=1, max_size=8),
 )
 def test_text_without_a_place(component: dict[str, Any], inserted: str, text: str) -> None:
-    """The reference repeats inserted text that ByteLevel spells, and panics if text follows in the piece."""
+    """Inserted text has no place in the original. ``tokenizers`` repeats it if ByteLevel spells it, and panics if other
+    text follows in the same piece."""
     spelled = json.dumps(component)
     try:
         expected = with_inserted(component, inserted, text)
@@ -238,7 +239,7 @@ def test_long_text(component: dict[str, Any]) -> None:
 
 
 def test_what_grows_without_end_is_refused() -> None:
-    """Each ByteLevel spells the bytes of the spelling before it, and so doubles the text."""
+    """In a sequence, each ByteLevel spells the bytes of the previous one's result, which doubles the text."""
     check(sequence(*[byte_level(False, False)] * 12), "\u00e9")
     with pytest.raises(VocabularyError, match="1024 bytes"):
         _core._testing.pre_tokenize(json.dumps(sequence(*[byte_level(False, False)] * 60)), "\u00e9")

@@ -1,4 +1,4 @@
-"""Regular expressions match as in the Oniguruma of the reference."""
+"""The engine's regular expressions match as Oniguruma, which ``tokenizers`` (the reference) uses."""
 
 # ruff: noqa: RUF001  (the tests need letters that fold to, or look like, others)
 
@@ -163,7 +163,7 @@ LIMITS = {
 
 
 class Reference:
-    """The reference's matches of a pattern, from the text around them and from every piece."""
+    """Finds the matches of a pattern in ``tokenizers``, by replacing them and by splitting at them."""
 
     def __init__(self, pattern: str) -> None:
         regex = Regex(pattern)
@@ -184,7 +184,7 @@ class Reference:
 
 
 def matches(pattern: str, text: str) -> list[Range]:
-    """Our matches, in characters."""
+    """The engine's matches, as ranges of characters."""
     characters, size = {}, 0
     for number, char in enumerate(text):
         characters[size] = number
@@ -235,7 +235,7 @@ def test_properties_over_every_character(name: str) -> None:
 
 @pytest.mark.parametrize("pattern", [*REFUSED, *FOREIGN], ids=range(len(REFUSED) + len(FOREIGN)))
 def test_what_is_refused(pattern: str) -> None:
-    """Oniguruma refuses it, too; or only the engine does, and says so."""
+    """A pattern in REFUSED is refused by Oniguruma, too. Others are refused by the engine alone, as unsupported."""
     if pattern in REFUSED:
         with pytest.raises(Exception, match=r"."):
             Regex(pattern)
@@ -245,7 +245,8 @@ def test_what_is_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize("what", LIMITS)
 def test_how_large_a_pattern_may_be(what: str) -> None:
-    """At the limit it is native and right, beyond it delegated: the reference takes both."""
+    """A pattern at a limit of the engine runs natively and matches right; a larger one is refused. The reference takes
+    both."""
     most, of_size = LIMITS[what]
     text = "ba" * 2 + "a" * 3
     reference = Reference(of_size(most))
@@ -264,7 +265,7 @@ REPEATS = _REPEATS.split()
 
 
 def patterns() -> st.SearchStrategy[str]:
-    """Patterns of every construct. The reference accepts most of them."""
+    """A strategy for random patterns with every construct. The reference accepts most of them."""
     plain = st.sampled_from(ATOMS)
     folded = st.lists(st.sampled_from(FOLDED_ATOMS), min_size=1, max_size=3).map(lambda parts: f"(?i:{''.join(parts)})")
     anchors = st.sampled_from([r"\b", r"\B", "^", "$", r"\A", r"\z", r"\Z", r"\G"])
@@ -315,6 +316,6 @@ def test_random_patterns(pattern: str, texts: list[str]) -> None:
     ],
 )
 def test_hostile_patterns_end(pattern: str, text: str) -> None:
-    """The result is the matches, or an error that names the pattern, within the time of the test."""
+    """A search with a hostile pattern ends soon, with matches or with an error."""
     with contextlib.suppress(ValueError):
         assert _core._testing.regex_find_all(pattern, text) is not None

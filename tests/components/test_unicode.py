@@ -1,4 +1,4 @@
-"""Character classes: the compiled tables equal the references for every code point."""
+"""Character classes: for every code point, the compiled tables equal the classes of ``tokenizers`` and ``tiktoken``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GENERATOR = Path(__file__).resolve().parents[2] / "tools" / "unicode" / "generat
 
 @pytest.fixture(scope="module")
 def measure() -> ModuleType:
-    """The generator's module, which measures the reference."""
+    """The module of the tables' generator, which measures the classes of a reference library."""
     spec = importlib.util.spec_from_file_location("generate_classes", GENERATOR)
     assert spec is not None
     assert spec.loader is not None

@@ -22,7 +22,7 @@ EDGES += ["\U00010000", "\U0010ffff"]
 WIDTHS = {"\xe9": 0x100, "\u0416": 0x10000, "\U0001f642": 0x110000}
 """A character that makes a str store 1, 2 or 4 bytes per code point, and the first code point too large for it."""
 FILL = "a" * 300
-"""Makes texts long: Python decodes short ones."""
+"""Appended to make texts long, because Python's own decoder reads short ones."""
 
 # Each kind of lead byte, the limits of its second byte, each kind of continuation, ASCII.
 LEADS = [0x00, 0x41, 0x7F, 0x80, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF]
@@ -31,7 +31,7 @@ SECONDS = [0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC2, 0xE1, 0xF1, 0xFF]
 
 
 def check(text: str) -> None:
-    """Write and read a text. The str must have the least width."""
+    """Check writing a str as UTF-8 and reading it again. The new str must have the least width."""
     data = text.encode()  # the str caches it, and it is then read instead of the code points
     fresh = "".join(list(text))
     assert _core._testing.utf8_of(fresh) == data, text

@@ -1,4 +1,4 @@
-"""A small source for each script."""
+"""A fixture with a small source tokenizer for each conversion script."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.version_2_files import WORDS, write_version_2
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path, training_text: list[str]) -> dict[str, Path]:
-    """The sources by the name of the script that reads them."""
+    """The paths of small source tokenizers, by the name of the conversion script that reads them."""
     home = tmp_path_factory.mktemp("sources")
     (home / "my-model").mkdir()
     (home / "my-model" / "tokenizer.json").write_bytes(gpt2_like.read_bytes())

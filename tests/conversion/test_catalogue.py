@@ -1,4 +1,5 @@
-"""Catalogues: required fields, certificates, the index, and runs that are killed and continued."""
+"""Conversion of a catalogue, a TOML list of tokenizers: required fields, certificates, the index, and runs that are
+killed and continued."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ TEXT = "Hello, wörld! <|endoftext|>"
 
 
 def entry(name: str, file: Path, **said: Any) -> str:
-    """An entry for a tokenizer.json, in TOML; None leaves a key out."""
+    """A catalogue's entry for the tokenizer.json `file`, as TOML. `said` replaces keys; None leaves a key out."""
     ids = tokenizers.Tokenizer.from_file(str(file)).encode(TEXT).ids
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     keys = {"name": name, "path": str(file), "sha256": digest, "licence": "MIT", "ids": ids} | said
@@ -66,13 +67,13 @@ def index(made: Path) -> dict[str, Any]:
 
 
 def snapshot(made: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file with its time and contents."""
+    """Every file below `made` with its modification time and contents."""
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in made.rglob("*") if path.is_file()}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="groups of processes")
 def test_killed_and_continued(gpt2_like: Path, tmp_path: Path, made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is killed at the second vocabulary. The next run keeps the first and makes the second; a third does
+    """A run is killed at the second vocabulary. The next run keeps the first and makes the second; a third run does
     nothing."""
     path, names = tmp_path / "list.toml", ["science", "small"]
     science = entry("science", ROOT / "crayon_hf" / "profiles" / "science.json")
@@ -138,7 +139,8 @@ def test_an_entry_that_fails(
     made: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """One line that begins with its name, exit code 1, and no file of it; the other entries are made."""
+    """For an entry that fails, the run prints one line that begins with its name, leaves no file of it, and exits with
+    1. The other entries are made."""
     path = tmp_path / "list.toml"
     path.write_text(entry("bad", gpt2_like, **said) + entry("good", gpt2_like), encoding="utf-8")
     assert run(path, made) == 1
@@ -175,7 +177,7 @@ def test_a_file_that_lists_nothing(text: str, message: str, tmp_path: Path, made
 def test_an_encoding_of_an_entry_is_not_a_path(
     gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of that name in the working directory is not converted with the digest of the published one."""
+    """An entry that names a published encoding never means a file of that name in the working directory."""
     (tmp_path / "r50k_base").write_bytes(gpt2_like.read_bytes())
     (tmp_path / "published").write_bytes(write_ranks({bytes([byte]): byte for byte in range(256)}))
     monkeypatch.chdir(tmp_path)
@@ -238,7 +240,7 @@ def test_one_run_at_a_time(gpt2_like: Path, tmp_path: Path, made: Path) -> None:
 
 @pytest.mark.slow
 def test_other_sources(sources: dict[str, Path], tmp_path: Path, made: Path) -> None:
-    """A rank file with its pattern, and a repository of the Hub at a commit."""
+    """Entries may also be a rank file with its pattern, and a Hub repository at a commit."""
     pytest.importorskip("huggingface_hub")
     shutil.copy(sources["tiktoken"], tmp_path / "mine.tiktoken")
     digest = hashlib.sha256(sources["tiktoken"].read_bytes()).hexdigest()

@@ -1,4 +1,5 @@
-"""The scripts write the same as `crayon-hf convert`, name the script for other formats, and lose no file."""
+"""The conversion scripts write the same files as `crayon-hf convert`, name the right script for other formats, and lose
+no file."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ def test_the_same_as_the_command(
 
 @pytest.mark.parametrize("name", MAINS)
 def test_another_kind(name: str, sources: dict[str, Path], tmp_path: Path) -> None:
-    """The error names the format that was found, and the script that reads it."""
+    """Each script's error for another script's source names the format that was found, and the script that reads it."""
     for other, source in sources.items():
         path = source / "tokenizer.json" if other == "huggingface" else source
         if other == name:
@@ -122,7 +123,7 @@ def test_what_fails_leaves_nothing(sources: dict[str, Path], tmp_path: Path) -> 
 def test_a_path_comes_before_a_name(
     sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For a name that is a path, neither the network nor tiktoken is asked."""
+    """If an argument is an existing path, the scripts ask neither the network nor tiktoken for this name."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(sources["huggingface"], tmp_path / "user" / "name")
     huggingface.main(["user/name", "-o", "made"])
@@ -133,7 +134,7 @@ def test_a_path_comes_before_a_name(
 
 
 def test_a_repository(sources: dict[str, Path], tmp_path: Path) -> None:
-    """With a local Hub, which the client reaches over a socket. A failure is one line."""
+    """A Hub repository is converted, from a local Hub that the client reaches over a socket. A failure is one line."""
     pytest.importorskip("huggingface_hub")
     with LocalHub() as hub:
         data = (sources["huggingface"] / "tokenizer.json").read_bytes()

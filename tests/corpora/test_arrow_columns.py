@@ -1,4 +1,4 @@
-"""Columns of texts become columns of ids, for every Arrow layout, also sliced and damaged."""
+"""Arrow columns of texts become columns of ids, for every layout of strings, also sliced and damaged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stock(llama3_like: Path) -> tokenizers.Tokenizer:
 
 
 def listed(stock: tokenizers.Tokenizer, texts: list[str | None], special: bool = True) -> list[list[int] | None]:
-    """The reference's ids for each text."""
+    """The ids that ``tokenizers`` gives for each text; None for a null."""
     return [None if text is None else stock.encode(text, add_special_tokens=special).ids for text in texts]
 
 
@@ -91,7 +91,8 @@ def test_options(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
 
 
 def test_of_transformers(llama3_like: Path) -> None:
-    """The column has the ids of a call. An attribute of the tokenizer decides how special tokens are read."""
+    """For a tokenizer of transformers, the column has the ids of calling it. Its attribute decides whether special
+    tokens are read as text."""
     from crayon_hf import CrayonTokenizerFast
 
     tokenizer = CrayonTokenizerFast(tokenizer_object=tokenizers.Tokenizer.from_file(str(llama3_like)))
@@ -121,7 +122,7 @@ class _Whole:
 def test_more_ids_than_offsets_count(
     ours: Tokenizer, stock: tokenizers.Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """2^31 ids take 8 GB; here offsets end at 100."""
+    """More than 2**31 ids, the end of int32 offsets, would take 8 GB, so the test lets offsets end at 100."""
     monkeypatch.setattr(arrow_columns, "MOST_IDS", 100)
     expected = listed(stock, TEXTS)
     most = max(len(ids) for ids in expected if ids)
@@ -166,7 +167,7 @@ def test_nothing_but_nulls(ours: Tokenizer) -> None:
 
 
 def damaged() -> pa.Array:
-    """Four rows: "ab", a null over invalid UTF-8, invalid UTF-8, "d"."""
+    """A column of four rows: "ab", a null whose bytes are invalid UTF-8, invalid UTF-8, and "d"."""
     offsets = pa.py_buffer(np.array([0, 2, 3, 6, 7], np.int32))
     return pa.Array.from_buffers(pa.string(), 4, [pa.py_buffer(b"\x0d"), offsets, pa.py_buffer(b"ab\xffc\xe9ed")])
 

@@ -1,4 +1,5 @@
-"""Columns of ``datasets``: the ids of an ordinary map, and cache files that are found again."""
+"""`tokenize_dataset` on columns of ``datasets``: the ids of an ordinary `map`, and cache files that later calls
+find."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def dataset(stored: Path, tmp_path: Path) -> datasets.Dataset:
 
 @pytest.fixture(scope="module")
 def expected(llama3_like: Path) -> list[list[int] | None]:
-    """The result of the usual function for map: lists of ids by the reference."""
+    """The ids that an ordinary function for `map` makes with ``tokenizers``."""
     stock = tokenizers.Tokenizer.from_file(str(llama3_like))
 
     def encode(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -120,7 +121,7 @@ def test_every_kind_of_dataset(dataset: datasets.Dataset, ours: Tokenizer, expec
 
 
 def test_options_that_change_no_row(dataset: datasets.Dataset, ours: Tokenizer, tmp_path: Path) -> None:
-    """These options are not part of the fingerprint, and the result is the same."""
+    """Options that change no row are not part of the dataset's fingerprint, and the result is the same."""
     plain = tokenize_dataset(dataset, ours, batch_size=7)
     options = {"keep_in_memory": True, "writer_batch_size": 3, "desc": "X", "load_from_cache_file": False}
     other = tokenize_dataset(dataset, ours, batch_size=len(TEXTS) - 1, **options)
@@ -137,7 +138,8 @@ def test_options_that_change_no_row(dataset: datasets.Dataset, ours: Tokenizer, 
 
 
 def test_tokenizer_of_transformers(dataset: datasets.Dataset, llama3_like: Path) -> None:
-    """The column has the ids of the tokenizer's call, and its end of text. Later changes of it have no effect."""
+    """For a tokenizer of transformers, the column has the ids of calling it, and its end of text. Later changes of the
+    tokenizer have no effect."""
     stock = tokenizers.Tokenizer.from_file(str(llama3_like))
     tokenizer = crayon_hf.CrayonTokenizerFast(tokenizer_object=stock, eos_token="<|end_of_text|>")
     texts = [text for text in TEXTS if text is not None]
@@ -178,7 +180,7 @@ def test_wrong_arguments(dataset: datasets.Dataset, ours: Tokenizer) -> None:
 
 
 def test_the_fingerprint_of_one_that_was_pickled(ours: Tokenizer, llama3_like: Path) -> None:
-    """The pickle has everything that the digest needs, with added tokens and for a tokenizer only in memory."""
+    """A pickled tokenizer has the same fingerprint, also if it has added tokens or was never in a file."""
     in_memory = Tokenizer.from_str(llama3_like.read_text(encoding="utf-8"))
     table = pa.table({"text": TEXTS})
     for tokenizer in (changed(ours, "add_tokens", ["<x>"]), in_memory):

@@ -1,4 +1,4 @@
-"""datatrove's own steps and ours write the same bytes, with every option, under its real executors."""
+"""Our pipeline steps for datatrove write the same bytes as datatrove's, with every option, under its real executors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def files_in(directory: Path) -> dict[str, bytes]:
 
 
 def written(step: Callable[..., Any], out: Path, docs: Iterable[Document], **how: Any) -> tuple[dict[str, bytes], Any]:
-    """The files that a step writes, and its statistics without times."""
+    """The files that a pipeline step writes for the documents, and its statistics without times."""
     if how.pop("elsewhere", False):
         how["local_working_dir"] = str(out.parent / f"{out.name}-work")
     made = step(str(out), **how)
@@ -87,7 +87,8 @@ def test_the_same_bytes_in_every_option(number: int, gpt2_like: Path, training_t
 
 
 def test_the_same_bytes_with_every_tokenizer(any_vocabulary: Path, training_text: list[str], tmp_path: Path) -> None:
-    """Each tokenizer's post-processor applies unless `eos_token` is given; its file's truncation and padding apply."""
+    """A tokenizer's post-processor applies unless `eos_token` is given. The truncation and padding in its file always
+    apply."""
     docs = documents(training_text)
     tokenizer = Tokenizer.from_file(str(any_vocabulary))
     some_token = next(iter(sorted(tokenizer.get_vocab())))
@@ -108,7 +109,8 @@ def test_the_same_bytes_with_every_tokenizer(any_vocabulary: Path, training_text
 
 
 def test_an_id_that_does_not_fit(gpt2_like: Path, tmp_path: Path) -> None:
-    """A small vocabulary can have large ids, but datatrove counts tokens. Both steps refuse to write a wrong id."""
+    """datatrove chooses the dtype by the number of tokens, but a small vocabulary can have large ids. Its step and ours
+    refuse to write an id that does not fit."""
     document = json.loads(gpt2_like.read_text(encoding="utf-8"))
     document["added_tokens"].append({**document["added_tokens"][0], "id": 70_000, "content": "<|far|>"})
     document["model"]["vocab"]["<|far|>"] = 70_000
@@ -123,7 +125,7 @@ def test_an_id_that_does_not_fit(gpt2_like: Path, tmp_path: Path) -> None:
 
 
 def test_names(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A profile is a valid name. An unknown name is an error that says so."""
+    """The name of a profile is a valid tokenizer name. For an unknown name, the error says that it is unknown."""
     from crayon_hf import Tokenizer as Ours
 
     docs = [Document(text="some text", id="0")]
@@ -147,7 +149,7 @@ def test_names(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("step", [CrayonDocumentTokenizer, CrayonMegatronDocumentTokenizer])
 def test_pickles(step: type, gpt2_like: Path, tmp_path: Path) -> None:
-    """The pickle has the tokenizer's name, also after it was opened."""
+    """A pickled step has the tokenizer's name instead of the tokenizer, even after the step opened it."""
     made = step(str(tmp_path / "out"), tokenizer_name_or_path=str(gpt2_like), eos_token=EOS)
     before = len(pickle.dumps(made))
     assert made.token_size == 2

@@ -1,5 +1,5 @@
-"""A tokenizer arrives unchanged on another machine. Here the machine is another process with its own cache
-directory."""
+"""`distribute` packs a tokenizer for other machines, where it arrives unchanged. In these tests another machine is a
+process with its own cache directory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_where_the_cartridge_is_nothing_is_fetched(gpt2_like: Path) -> None:
 
 
 def test_elsewhere(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A changed tokenizer arrives, too, even if its sources are deleted."""
+    """A tokenizer that was changed after opening arrives, too, even if its source files are deleted."""
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
     plain, greedy = Tokenizer.from_file(gpt2_like), Tokenizer.from_file(gpt2_like, mode="greedy")
     changed = Tokenizer.from_file(gpt2_like)
@@ -84,7 +84,7 @@ def test_a_delegated_tokenizer_needs_no_parcel(gpt2_like: Path) -> None:
 
 
 def far_away(reference: Reference) -> str:
-    """A vocabulary that is not native: almost all of its ids are unused."""
+    """A tokenizer.json that the engine does not support, because almost all of its ids are unused."""
     import json
 
     document = json.loads(reference.to_str())
@@ -93,7 +93,8 @@ def far_away(reference: Reference) -> str:
 
 
 def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The source of the tokenizer comes with it: by its path, or in the parcel."""
+    """A tokenizer that arrived and was changed can be saved, because its tokenizer.json comes with it: by path, or in
+    the parcel."""
     source = tmp_path / "tokenizer.json"
     source.write_bytes(gpt2_like.read_bytes())
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
@@ -143,7 +144,8 @@ print(distribute.unpack(label, fetch).encode("Some text").ids)
 
 
 def test_processes_of_one_machine_at_once(gpt2_like: Path, tmp_path: Path) -> None:
-    """They may all fetch the parcel, and write the same file. A later process fetches nothing."""
+    """Processes that start at once may all fetch the parcel and write the same file. A later process fetches
+    nothing."""
     tokenizer = Tokenizer.from_str(gpt2_like.read_text(encoding="utf-8"))
     label, parcel = distribute.pack(tokenizer)
     kind, parts, settings = pickle.loads(label.arguments)

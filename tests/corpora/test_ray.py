@@ -1,6 +1,6 @@
 """Real Ray: a cluster of two nodes on this machine, with killed workers.
 
-It is one test, since a cluster takes many seconds to start, and each test process would start its own.
+All checks are in one test, since a cluster takes many seconds to start, and each test process would start its own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    """Start two nodes with a cache directory each, as machines have. An actor of Ray Data may occupy a node's CPU."""
+    """Start two nodes of Ray, each with its own cache directory, like two machines. An actor of Ray Data may occupy a
+    node's CPU."""
     monkeypatch.chdir(tmp_path)  # workers import from the driver's directory first, which may be the source tree
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     small = {"num_cpus": 2, "object_store_memory": 80 << 20, "memory": 1 << 30}
@@ -183,7 +184,7 @@ def what_is_wrong(texts: Path, how: dict[str, Any], tmp_path: Path) -> None:
 
 
 def frozen(out: Path, others: list[str]) -> tuple[str, int]:
-    """Stop a process within a task that is not among `others`. Returns the task and the process."""
+    """Stop a worker process in the middle of a task that is not among `others`. Returns the task and the process id."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for entry in Path("/proc").iterdir():
@@ -200,7 +201,7 @@ def frozen(out: Path, others: list[str]) -> tuple[str, int]:
 
 
 def is_stopped_at_work(out: Path, task: str, process: int) -> bool:
-    """Stop a process that is doing a task. Returns False if it has not begun the task, or has finished it."""
+    """Stop a process if it is working on the task. Returns False if it has not begun the task, or has finished it."""
     os.kill(process, signal.SIGSTOP)
     with contextlib.suppress(OSError):
         is_done = json.loads((out / "_crayon" / f"{task}.json").read_bytes())["done"]
@@ -212,7 +213,8 @@ def is_stopped_at_work(out: Path, task: str, process: int) -> bool:
 
 @contextlib.contextmanager
 def killing(out: Path, count: int) -> Iterator[list[str]]:
-    """Kill `count` working processes, each at a different task. Yields the tasks."""
+    """Kill `count` worker processes, each in a different task. Yields the list of these tasks, which grows
+    meanwhile."""
     killed: list[str] = []
 
     def kill() -> None:

@@ -20,7 +20,7 @@ DOCUMENTATION = Path(__file__).parents[2] / "docs" / "clusters.md"
 
 
 def test_documentation(training_text: list[str], tmp_path: Path) -> None:
-    """A job on one node, and an array of two tasks."""
+    """The documented scripts run as a job on one node, and as an array of two tasks."""
     section = DOCUMENTATION.read_text(encoding="utf-8").partition("\n## Slurm\n")[2].partition("\n## ")[0]
     script, _, shard, *_ = re.findall(r"^```\w+\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     (tmp_path / "filtered").mkdir()

@@ -1,6 +1,6 @@
 """Real Spark in local mode: the recipe of docs/clusters.md, with reused workers.
 
-It is one test, since a session takes many seconds to start, and each test process would start its own.
+All checks are in one test, since a session takes many seconds to start, and each test process would start its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from crayon_hf.corpora.spark import tokenize_in_arrow
 pytestmark = pytest.mark.slow
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
-"""Options of a virtual machine that starts fast and computes little."""
+"""Options for a Java virtual machine that starts fast and computes little."""
 
 
 @pytest.fixture

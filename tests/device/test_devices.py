@@ -1,4 +1,4 @@
-"""Tokenizers on devices, with a module that runs on the CPU instead of the GPU modules."""
+"""`Tokenizer.to(device)`, with a module that runs on the CPU instead of the modules for GPUs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENOUGH, TOO_LITTLE = 1 << 28, 1000
 
 
 class StandIn(SimpleNamespace):
-    """The interface of ``crayon_hf._cuda``, with devices of this much memory."""
+    """A replacement of the module ``crayon_hf._cuda``, with one device for each size of memory."""
 
     def __init__(self, *memory: int, why: str = "") -> None:
         super().__init__(memory=list(memory), why=why, opened=[])
@@ -62,7 +62,8 @@ def _no_device(monkeypatch):
 
 @pytest.fixture
 def put(monkeypatch):
-    """put("cuda", memory of each device, ...): simulate such a build and machine."""
+    """A function put("cuda" or "rocm", memory of each device, ...) that simulates a build and a machine with such
+    devices."""
 
     def put(kind: str, *memory: int, why: str = "") -> StandIn:
         module = StandIn(*memory, why=why)

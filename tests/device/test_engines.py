@@ -1,4 +1,4 @@
-"""Messages of a build without an engine: the reason, and the command that installs it."""
+"""Messages of a build without a GPU engine: why the engine is missing, and the command that installs it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ FAILED = 'nvcc failed: cuda/device.cu(2): error: identifier "x" is undefined'
 
 @pytest.fixture(autouse=True)
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The build's record, empty here. The build has no engines, and the machine no drivers."""
+    """The path of the file in which a build records its GPU engines; it does not exist yet. The build has no GPU
+    engines, and the machine no drivers."""
     monkeypatch.setattr(engines, "RECORD", tmp_path / "engines.json")
     monkeypatch.setattr(engines, "_DRIVERS", {"cuda": (), "rocm": (str(tmp_path / "kfd"),)})
     monkeypatch.delenv("CRAYON_DEVICE", raising=False)
@@ -31,7 +32,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The package's metadata, which replaces the repository's."""
+    """A directory with the metadata of an installed crayon_hf 9.8, which hides that of the repository."""
     info = tmp_path / "crayon_hf-9.8.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.4\nName: crayon-hf\nVersion: 9.8\n")

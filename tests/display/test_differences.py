@@ -1,4 +1,5 @@
-"""Differences between segmentations of a text, compared with a plain twin."""
+"""The display marks where several segmentations (cuts into tokens) of a text differ. A plain twin computes the
+marks."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from crayon_hf.display.tokens import Difference, Segmentation, differences, mark
 
 
 def plain_differences(segmentations: Sequence[Segmentation]) -> list[Difference]:
-    """Compare the segmentations border by border."""
+    """The plain twin: compare the segmentations border by border."""
     size = max((end for segmentation in segmentations for _, end in segmentation.ranges), default=0)
     borders = [plain_borders(segmentation, size) for segmentation in segmentations]
     out = []
@@ -73,7 +74,8 @@ def test_beside_the_plain_twin(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_by_ends(seed: int) -> None:
-    """The marks equal those of the plain twin, for ends of tokens instead of ids, without inserted tokens."""
+    """If tokens are given by their ends alone, without ids or inserted tokens, the marks equal those of the plain
+    twin."""
     rng = random.Random(seed)
     found = 0
     for _ in range(500):

@@ -22,7 +22,7 @@ HOSTILE = (
 
 
 class Tags(HTMLParser):
-    """The tags, attributes and titles of a fragment."""
+    """Collects the tags, attributes and titles of an HTML fragment."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -30,7 +30,8 @@ OTHERS = list("-.'\u2019\u00b7\U0001f642\u20dd\x00\u00ad\ue000\u0378\U0010ffff")
 
 
 class Maker:
-    """Vocabularies with added tokens, and their comparison. Each is made once for all instruction sets."""
+    """Makes vocabularies with added tokens, opened in the engine and in ``tokenizers``. Each is compiled once for all
+    instruction sets."""
 
     def __init__(self) -> None:
         self.made: dict[str, reference_impl.Both] = {}
@@ -69,7 +70,8 @@ def check_all(both: reference_impl.Both, text: str) -> None:
 
 @pytest.mark.parametrize("flags", COMBINATIONS, ids=lambda flags: "+".join(f for f in FLAGS if flags[f]) or "none")
 def test_every_combination(both_with: Maker, flags: dict[str, bool]) -> None:
-    """One token among spaces, words and others, before and after; at both ends; and repeated with one between."""
+    """An added token with each combination of flags, next to white space, words and other characters on either side, at
+    both ends of a text, and repeated."""
     both = both_with([AddedToken("<m>", **flags)])
     for side in ["", *SPACES, *WORDS, *OTHERS, "  ", "a ", " a", "\n \t", "\u3000\u00e9"]:
         for text in (f"{side}<m>", f"<m>{side}", f"x{side}<m>{side}x", f"<m>{side}<m>", f" {side}<m> <m>{side}"):
@@ -163,7 +165,8 @@ def test_any_tokens(both_with: Maker, tokens: list[tuple[str, dict[str, bool]]],
 
 
 def check_contents(both: reference_impl.Both, contents: list[str]) -> None:
-    """Compare ids by content, contents by id, and decoding, for tokens with two spellings."""
+    """Compare ids by content, contents by id, and decoding, for tokens whose normalized content differs from their
+    content."""
     assert both.engine.get_vocab() == both.reference.get_vocab()
     assert both.engine.get_vocab_size() == both.reference.get_vocab_size()
     for content in contents:
@@ -200,8 +203,8 @@ def changed_by(content: str, normalizer: dict[str, Any]) -> str:
 
 
 def distinct(contents: list[str], normalizer: dict[str, Any]) -> list[str]:
-    """The first of contents with the same normalized form, among which the reference chooses by hash order. Contents
-    with an empty normalized form are dropped."""
+    """Keep the first of all contents with the same normalized form, because the reference chooses among them by hash
+    order. Contents whose normalized form is empty are dropped."""
     first: dict[str, str] = {}
     for content in contents:
         first.setdefault(changed_by(content, normalizer), content)
@@ -211,7 +214,8 @@ def distinct(contents: list[str], normalizer: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("special", [(False, False), (True, True), (False, True)])
 def test_two_contents_with_one_normalized_form(special: tuple[bool, bool]) -> None:
-    """The reference finds either of them; the engine always a special one, else the first."""
+    """Of two contents with one normalized form, the reference finds either. The engine finds a special one, or if none
+    is special the first."""
     contents = ["AB x", "ab x"]
     tokens = [AddedToken(content, normalized=True, special=s) for content, s in zip(contents, special, strict=True)]
     text = with_tokens(tokens, normalizer={"type": "Lowercase"})
@@ -225,7 +229,8 @@ def test_two_contents_with_one_normalized_form(special: tuple[bool, bool]) -> No
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("name", CHANGING)
 def test_contents_that_the_normalizer_changes(both_with: Maker, name: str, special: bool) -> None:
-    """The token has two spellings: its content identifies it, and its normalized form is shown and decoded."""
+    """A token whose content the normalizer changes is identified by its content, and shown and decoded in its
+    normalized form."""
     contents = distinct(CONTENTS, CHANGING[name])
     tokens = [AddedToken(content, normalized=True, special=special) for content in contents]
     for pre_tokenizer in ({"pre_tokenizer": gpt2_split(True)}, {"pre_tokenizer": None, "decoder": None}):
@@ -241,7 +246,8 @@ def test_contents_that_the_normalizer_changes(both_with: Maker, name: str, speci
 
 
 def test_a_token_of_which_the_normalizer_leaves_nothing_is_named() -> None:
-    """The reference would match it nowhere or everywhere."""
+    """An added token whose normalized content is empty is refused by name, since the reference would match it nowhere
+    or everywhere."""
     for normalizer in ({"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "StripAccents"}):
         content = "\u0301" if normalizer["type"] == "StripAccents" else "  "
         text = with_tokens([AddedToken(content, normalized=True)], normalizer=normalizer)

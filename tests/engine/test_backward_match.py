@@ -1,5 +1,5 @@
-"""The longest key at each position, found from the end of a text, and added tokens, for which it keeps matching
-linear."""
+"""Backward matching: a walk from the end of a text finds the longest key at each position in linear time. The engine
+uses it for added tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def both_with(cpu: str) -> Maker:
 
 
 def longest(keys: list[bytes], text: bytes, start: int, stop: int) -> Found:
-    """The definition."""
+    """The definition: (length, index) of the longest key at each position from `start` to `stop`."""
     return [
         max(((len(key), value) for value, key in enumerate(keys) if text.startswith(key, at)), default=(0, -1))
         for at in range(start, stop)
@@ -56,7 +56,8 @@ def test_any_keys(keys: list[str], parts: list[str], start: int, size: int) -> N
 
 @pytest.mark.parametrize("shift", range(3))
 def test_contents_of_many_kinds(both_with: Maker, shift: int) -> None:
-    """Prefixes and suffixes of each other, some with conditions that fail, some that take white space."""
+    """Added tokens that are prefixes and suffixes of each other. Some have conditions that fail, some take white
+    space."""
     contents = ["a" * size for size in range(1, 40)] + ["a" * size + "b" for size in range(1, 60, 7)]
     contents += [" " * size + "a" for size in range(1, 20, 3)] + ["b" + "a" * 50]
     kinds: list[dict[str, Any]] = (COMBINATIONS[shift * 11 :] + COMBINATIONS) * 3
@@ -85,7 +86,7 @@ print(len(engine.encode_ids("a" * 4_000_000)))
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_is_linear(name: str) -> None:
-    """Walks from each position would take hours; the process has seconds."""
+    """Searching from each position would take hours; the process that encodes is killed after seconds."""
     pytest.importorskip("resource")
     document = with_tokens([AddedToken(content, normalized=name == "normalized") for content in HOSTILE[name]])
     done = child(CHILD, lines=_core.compile_tokenizer_json(document.encode()))
@@ -108,8 +109,8 @@ print(len(ids))
 
 
 def test_time_to_find_where_a_long_text_can_be_cut_is_linear() -> None:
-    """It cannot be cut between its words: at each of them an added token may continue, and another one nearly matches
-    for long."""
+    """The text cannot be cut between its words: at each word an added token may continue, and another added token
+    matches for long before it fails."""
     pytest.importorskip("resource")
     tokens = [AddedToken(content, normalized=False) for content in (" a" * 4_000 + "b", "a b", " a d", "c b")]
     document = with_tokens(tokens, pre_tokenizer=gpt2_split())

@@ -1,4 +1,4 @@
-"""Ids to text: as the reference, without loss, and with an error for invalid ids."""
+"""Decoding gives the text that ``tokenizers`` gives, loses no byte, and refuses invalid ids."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_any_ids(both: reference_impl.Both, ids: list[int], data: st.DataObject)
 
 
 def test_incomplete_utf8(both: reference_impl.Both) -> None:
-    """One U+FFFD for each maximal part of a character, as in the reference."""
+    """Incomplete UTF-8 decodes to one U+FFFD for each longest beginning of a character, as in ``tokenizers``."""
     vocab = both.engine.get_vocab()
 
     def bytes_ids(data: bytes) -> list[int]:
@@ -107,7 +107,8 @@ def test_incomplete_utf8(both: reference_impl.Both) -> None:
 
 
 def test_a_list_that_an_item_changes(both: reference_impl.Both) -> None:
-    """An item's __index__ that changes the list gives wrong results, but never a crash."""
+    """If the `__index__` of an item changes the list of ids during decoding, the text may be wrong, but nothing
+    crashes."""
 
     class Shrinking:
         def __index__(self) -> int:

@@ -1,4 +1,5 @@
-"""Decoding in one pass against the decoders' general algorithm, token by token, and the reference."""
+"""The fast path for decoding, a single pass over the ids, gives the text of the decoders' general algorithm and of
+``tokenizers``."""
 
 from __future__ import annotations
 
@@ -102,7 +103,8 @@ def test_usual_decoders(name: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_the_table_says_the_same(name: str) -> None:
-    """The table is made once as many ids have been decoded as the vocabulary has."""
+    """After as many decoded ids as the vocabulary has tokens, the engine makes a table of decoded tokens. It gives the
+    same text."""
     _, reference = engines(name)
     engine = reference_impl.open_engine(document(name))
     n = len(TOKENS) + 3

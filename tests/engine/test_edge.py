@@ -1,4 +1,5 @@
-"""Python texts: read by characters and by threads, cut if they are huge; and lazy encodings."""
+"""Encoding a Python str: read by code points, by several threads, and in parts if it is huge. Also encodings that are
+computed only when they are read."""
 
 from __future__ import annotations
 
@@ -151,9 +152,9 @@ def test_encodings_that_wait(name: str, text: str, special: bool, as_text: bool)
 
 @pytest.mark.parametrize("far", [False, True])
 def test_garbage_collections_that_encode(far: bool) -> None:
-    """Up to Python 3.11 a new list can trigger a collection, and a finalizer then runs in the middle of a call.
+    """Up to Python 3.11 making a list can start a garbage collection, whose finalizers run in the middle of a call.
 
-    `far` ids, which no vocabulary has, use no cached ints: another code path with the same danger.
+    With `far` the ids are above those of any vocabulary, for which no ints are cached: another code path.
     """
     engine = engine_of("byte level")
     if far:
@@ -170,7 +171,7 @@ def test_garbage_collections_that_encode(far: bool) -> None:
     def disturb(phase: str, info: dict[str, int]) -> None:
         engine.encode_ids(other)
         while waiting:
-            waiting.pop().tokens  # noqa: B018  # from then on it waits no more
+            waiting.pop().tokens  # noqa: B018  # computes the lazy encoding
 
     kept: list[Any] = []
     before = gc.get_threshold()

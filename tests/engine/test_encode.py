@@ -1,4 +1,4 @@
-"""Whole encodings against the reference, for every type of published vocabulary."""
+"""Encodings with all their fields equal those of ``tokenizers``, for every type of published vocabulary."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_any_text(both: reference_impl.Both, text: str) -> None:
 
 
 def test_words_around_the_size_of_keys(gpt2_both: reference_impl.Both) -> None:
-    """Words of up to 15 bytes are looked up by keys of 16, whose reads must not pass the end of the text."""
+    """Words of up to 15 bytes are looked up by keys of 16 bytes. Reading a key must not pass the end of the text."""
     rng = random.Random(7)
     for size in range(1, 40):
         for letters in ("etaoin", "\u0430\u0431\u0432", "\u4e2d\u6587", "q"):
@@ -59,7 +59,7 @@ def test_words_around_the_size_of_keys(gpt2_both: reference_impl.Both) -> None:
 
 @pytest.mark.parametrize("word", ["a", " the", "qzx", "\u4e2d", "1 "])
 def test_around_the_size_of_blocks(gpt2_both: reference_impl.Both, word: str) -> None:
-    """Pretokens are cut and looked up in blocks of 256."""
+    """Pretokens are cut and looked up in blocks of 256, so texts have about one, two and four blocks."""
     for count in (*range(254, 259), 511, 512, 513, 1024):
         gpt2_both.check(f"{word}!" * (count // 2) + word * (count % 2))
         gpt2_both.check(f" {word}" * count)
@@ -82,7 +82,7 @@ SPLIT = [
 @pytest.mark.parametrize("text", DECOMPOSED + SPLIT)
 @pytest.mark.parametrize("shape", ["gpt2", "o200k", "qwen"])
 def test_offsets(shape: str, text: str, cpu: str) -> None:
-    """For characters of several tokens, and for characters that normalization joins."""
+    """Offsets are right for characters that several tokens share, and for characters that normalization joins."""
     opened(shape, cpu).check(text, "e\u0301 " + text, also_lookups=True)
     opened(shape, cpu).check([text, "x", text], is_pretokenized=True, also_lookups=True)
 

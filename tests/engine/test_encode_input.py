@@ -50,7 +50,7 @@ def test_ill_formed_utf8_is_named(gpt2_both: reference_impl.Both, bad: bytes) ->
 
 @cache
 def digits_apart() -> _core.Engine:
-    """An engine of bytes whose pre-tokenizer is for text: it gets the valid parts."""
+    """An engine with byte tables whose pre-tokenizer works on text, so invalid UTF-8 is kept from the pre-tokenizer."""
     steps = sequence({"type": "Digits", "individual_digits": True}, byte_level(False, False))
     return reference_impl.open_engine(reference_impl.byte_level_document(pre_tokenizer=steps))
 
@@ -73,7 +73,7 @@ def test_utf8_as_python_reads_it(gpt2_both: reference_impl.Both, data: bytes) ->
     ids=lambda bad: ascii(bad) if isinstance(bad, str) else type(bad).__name__,
 )
 def test_what_is_no_text_is_named(gpt2_both: reference_impl.Both, bad: Any) -> None:
-    """The reference refuses it, too; our error names the item."""
+    """An input that is not text is refused, as by the reference, and our error names the item."""
     engine = gpt2_both.engine
     assert reference_impl.try_reference(lambda: gpt2_both.reference.encode(bad)) is None
     calls: list[tuple[str, Callable[[], Any]]] = [
@@ -112,7 +112,7 @@ def test_what_is_no_batch(gpt2_both: reference_impl.Both, bad: Any) -> None:
 
 
 class Text(str):
-    """A subclass of str is accepted."""
+    """A subclass of str, which all calls accept."""
 
 
 def test_subclasses_of_str(gpt2_both: reference_impl.Both) -> None:

@@ -1,4 +1,4 @@
-"""The ``tiktoken`` flavor: its character classes, and its treatment of invalid text."""
+"""Engines compiled with the flavor ``tiktoken`` use tiktoken's character classes, and treat invalid text as it does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ cpu = reference_impl.cpu
 
 @functools.cache
 def rank_file() -> tuple[tiktoken.Encoding, str]:
-    """The trained cl100k vocabulary as a rank file: its tiktoken encoding, and its tokenizer.json."""
+    """The trained vocabulary of type cl100k, as an encoding of tiktoken and as a tokenizer.json."""
     tokens = sorted(json.loads(vocabulary("cl100k"))["model"]["vocab"].items(), key=lambda item: item[1])
     ranks = sorted({reference_impl.token_bytes(token) for token, _ in tokens} - {b"<|begin|>", b"<|end|>"}, key=len)
     family = "cl100k"

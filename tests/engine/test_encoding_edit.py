@@ -1,4 +1,5 @@
-"""``Encoding`` on its own: padding, truncation, merging, pickling, every list and lookup, as in ``tokenizers``."""
+"""``Encoding`` without a tokenizer: padding, truncation, merging, pickling, every list and lookup, as in
+``tokenizers``."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def assert_same(got: Any, want: Any) -> None:
 
 
 def has_overlaps(encoding: Any) -> bool:
-    """Whether sequences share tokens: then the reference's answers depend on hash order."""
+    """Whether two sequences of the encoding share tokens. If so, the reference's lookups depend on hash order."""
     ranges = state_of(encoding)["sequence_ranges"].values()
     covered = [i for r in ranges for i in range(r["start"], r["end"])]
     return len(covered) != len(set(covered))
@@ -117,7 +118,7 @@ def test_copies(state: Any) -> None:
 
 @before_1("name for what 0.23 pickles: the reference is beside it")
 def test_merging_encodings_of_two_engines() -> None:
-    """Ids mean other tokens in each. Strings stay those of the engine that made the encoding."""
+    """The same ids mean other tokens in each engine. After merging, each token keeps the string of its own engine."""
     texts = ("ab a", "b ab")
     boths = [reference_impl.Both(reference_impl.byte_level_document([(b"a", b"b")], seed=seed)) for seed in (1, 2)]
     got = [both.engine.encode(text) for both, text in zip(boths, texts, strict=True)]
@@ -174,7 +175,7 @@ def test_wrong_calls(capfd: pytest.CaptureFixture[str]) -> None:
             ours(plain_state(2)).pad(length)
 
 
-# By field of the state: values that the reference refuses, then values that it accepts and panics on later.
+# States and fields of states: some that the reference refuses, then some that it accepts and panics on later.
 REFUSED: list[Any] = [b"", b"[]", b"\xff", b'{"ids": []}', {"ids": [-1, 0]}, {"ids": [2**32, 0]}, {"ids": [1.0, 0]}]
 REFUSED += [{name: 3} for name in plain_state(0)] + [{"offsets": [[0, 1], [0]]}]
 REFUSED += [{"sequence_ranges": {key: {"start": 0, "end": 1}}} for key in ("x", "-1")]
@@ -196,7 +197,8 @@ def test_states_that_are_none(changed: Any) -> None:
 
 
 def test_attributes() -> None:
-    """A program's own attributes, which copies lose. Encodings of the reference are instances as well."""
+    """A program can set its own attributes on an encoding; copies lose them. An encoding of ``tokenizers`` is an
+    instance of our `Encoding` as well."""
     held = [1]
     encoding: Any = crayon_hf.Encoding()
     encoding.source = held

@@ -40,7 +40,8 @@ def test_offsets_over_bytes(text: str, prefix: bool) -> None:
 
 
 def test_special_tokens_come_from_added_tokens_alone() -> None:
-    """Special tokens of the model do not match plain text, unless they are a byte."""
+    """A token of the model that is also a special added token does not match in plain text, unless it is a single
+    byte."""
     document = reference_impl.byte_level_document([(b"<", b"s"), (b"<s", b">"), (b"<s>", b"!")])
     bare = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     vocab = document["model"]["vocab"]
@@ -104,7 +105,8 @@ def test_modes() -> None:
 
 
 def test_unknown_ids() -> None:
-    """Ids from the first on become one id in every call, and offsets stay those of the tokens."""
+    """`unknown=(first, id)` replaces every id from `first` on by `id` in all calls. Offsets stay those of the
+    tokens."""
     document = word_piece([b"abc"], ON_BYTES[1])
     plain, named = (reference_impl.open_engine(document).greedy(unknown) for unknown in (None, (98, 7)))
     text = "abc éa<m>"

@@ -60,7 +60,7 @@ def test_random_byte_level_bpe() -> None:
 
 @pytest.mark.slow
 def test_random_word_piece_on_bytes() -> None:
-    """In exact mode the reference's results, in greedy mode the twin's."""
+    """In exact mode the results are those of ``tokenizers``, in greedy mode those of the plain twin."""
     rng = random.Random(12)
     for _ in range(500):
         pre_tokenizer = rng.choice(ON_BYTES)
@@ -86,7 +86,7 @@ def check_text(model: Any, rules: twin.TextRules, rng: random.Random) -> None:
 
 
 def byte_names(rng: random.Random) -> list[str]:
-    """The tokens of all, some, or no bytes."""
+    """The byte tokens (such as <0x41>) of all, some, or no bytes."""
     names = [f"<0x{byte:02X}>" for byte in range(256)]
     return rng.choice((names, rng.sample(names, 128), []))
 
@@ -116,7 +116,7 @@ def test_random_vocabularies_on_text(kind: str) -> None:
 
 
 def long_text(rng: random.Random) -> str:
-    """Repeated and new words, from one letter to more words than a cache holds."""
+    """A random text of repeated and new words, of 1 to 300 letters."""
     words = ["".join(rng.choices("abe.1é中", k=rng.choice((1, 2, 3, 6, 20, 300)))) for _ in range(30)]
     fresh = ["".join(rng.choices("abe", k=5)) for _ in range(50)]
     return "".join(rng.choice(words + fresh) + rng.choice((" ", " ", "  ", "\n", "")) for _ in range(400))
@@ -124,7 +124,8 @@ def long_text(rng: random.Random) -> str:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_words_of_long_texts(seed: int) -> None:
-    """Vocabularies with and without tokens across spaces, so that words can be cut or not."""
+    """Some vocabularies have tokens that contain a space between letters. With these, a text cannot be cut between
+    words."""
     rng = random.Random(seed)
     across = rng.sample(["a b", "e ", ". a", "1 ", "\na", "b\n", "  a", "中 a"], rng.choice((0, 0, 1, 3)))
     tokens = {*across, *some_tokens(rng, 12), *("".join(rng.choices(" abe", k=4)) for _ in range(3 if across else 0))}
@@ -140,7 +141,7 @@ def test_words_of_long_texts(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_words_of_long_texts_in_a_model_on_text(seed: int) -> None:
-    """Also unknown characters: as one token across words, as bytes, or as one token each."""
+    """Long texts with unknown characters, which become one token across words, byte tokens, or one token each."""
     rng = random.Random(seed)
     names = byte_names(rng)
     tokens = ["<unk>", *names, *some_tokens(rng, 12), *"abe\u2581", *(["a b"] if seed % 3 == 0 else [])]
@@ -186,7 +187,8 @@ PUNCTUATION_THEN_SPACE = pre_tokenizers.Sequence(
 
 @pytest.mark.parametrize("on_bytes", [True, False])
 def test_threads_share_a_text_that_a_pre_tokenizer_changes(on_bytes: bool) -> None:
-    """It cuts and inserts a mark or a space at the cut. Tokens reach across it once the pieces are joined."""
+    """The pre-tokenizer cuts the text, and inserts a mark or a space at each cut. Greedy mode joins the pieces, so
+    tokens can reach across a cut."""
     if on_bytes:
         document = word_piece([b"a ", b". "], PUNCTUATION_THEN_SPACE)
         unit = "a."

@@ -49,12 +49,14 @@ path = sys.argv[1]
 """
 
 
-# glibc keeps up to twice the largest freed block. With this setting it returns memory at once, so the rest is ours.
+# glibc keeps up to twice the largest freed block. With these settings it returns memory at once, so that memory still
+# in use belongs to the engine.
 FRUGAL = os.environ | {"MALLOC_TRIM_THRESHOLD_": "131072", "MALLOC_MMAP_THRESHOLD_": "131072"}
 
 
 def run(code: str, cartridge: Path, timeout: int = 60) -> Any:
-    """Run code in a new process and return its output, parsed as JSON. It is killed after `timeout` seconds."""
+    """Run code in a new process and return its output, parsed as JSON. The process is killed after `timeout`
+    seconds."""
     command = [sys.executable, "-c", PRELUDE + textwrap.dedent(code), str(cartridge)]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=timeout, check=False, cwd=cartridge.parent, env=FRUGAL
@@ -76,7 +78,8 @@ def cartridge(gpt2_like: Path, tmp_path_factory: pytest.TempPathFactory, cpu: st
 
 @linux
 def test_processes_share_the_pages(cartridge: Path) -> None:
-    """This process has mapped all pages. Another process that encodes shares them and has no private copy."""
+    """This process has mapped all pages of a cartridge. Another process that encodes with it shares the pages, and has
+    no private copy."""
     engine = _core.Engine.open(str(cartridge), verify=True)
     code = """
     engine = _core.Engine.open(path)
@@ -99,10 +102,10 @@ def test_processes_share_the_pages(cartridge: Path) -> None:
 @linux
 @pytest.mark.parametrize("name", ["gpt2_like", "llama_like", "t5_like"])
 def test_memory_is_bounded_on_new_words(request: pytest.FixtureRequest, tmp_path: Path, name: str) -> None:
-    """2 MB of new words in each round: caches and the memo grow until they are full, and nothing else grows.
+    """Encoding 2 MB of new words in each round, the caches and the memo grow until they are full; nothing else grows.
 
-    When they are full depends on the machine: a busy one gives a thread its first task late. So rounds repeat until
-    twenty in a row, 40 MB of new words, add almost nothing. A leak would make that impossible.
+    When they are full depends on the machine: on a busy machine a thread gets its first task late. So rounds repeat
+    until twenty in a row, 40 MB of new words, add almost nothing. A leak would make that impossible.
     """
     path = tmp_path / "vocabulary.dat"
     path.write_bytes(_core.compile_tokenizer_json(source_of(request, name)))
@@ -155,7 +158,8 @@ WHAT = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("vocabulary", "kind"), WHAT)
 def test_long_texts(request: pytest.FixtureRequest, tmp_path: Path, vocabulary: str, kind: str) -> None:
-    """Megabytes without a border of pretokens take linear time. A shorter text equals the reference."""
+    """A text of megabytes that is one pretoken takes linear time. For a shorter text of the kind, the ids equal the
+    reference's."""
     source = source_of(request, vocabulary)
     path = tmp_path / "vocabulary.dat"
     path.write_bytes(_core.compile_tokenizer_json(source))
@@ -177,7 +181,8 @@ def test_long_texts(request: pytest.FixtureRequest, tmp_path: Path, vocabulary: 
 def test_white_space_that_every_token_could_take(
     tmp_path: Path, flags: dict[str, bool], normalized: bool, cpu: str
 ) -> None:
-    """A million tokens that are white space and strip: each could scan all the rest."""
+    """Each of a million spaces in a text is an added token that takes the white space around it, so each could scan all
+    the rest."""
     tokenizer = Tokenizer.from_str(json.dumps(reference_impl.byte_level_document()))
     tokenizer.add_tokens([AddedToken(" ", normalized=normalized, **flags)])
     both = reference_impl.Both(tokenizer.to_str())

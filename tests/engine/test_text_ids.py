@@ -1,4 +1,4 @@
-"""The fast paths for ids of text models give the reference's ids for any text, of any length and with any seams."""
+"""The fast paths to the ids of models on text give the ids of ``tokenizers`` for any text of any length."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SPLITS: dict[str, dict[str, Any]] = {
     "the rest": {"invert": True},
     "only matches": {"behavior": "Removed", "invert": True},
 }
-"""Variants of CONTROL. Some leave a text whole if it lacks certain bytes."""
+"""Variants of the normalizer CONTROL. Some leave a text unchanged if it lacks certain bytes."""
 
 
 def sequence(*parts: Any) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def opened(name: str) -> reference_impl.Both:
 
 
 def check(both: reference_impl.Both, *texts: str) -> None:
-    """Compare with the reference, also when the thread has seen the words before."""
+    """Compare the ids of each text with the reference, twice: the second time the thread's caches have the words."""
     for text in (*texts, *texts):
         want = reference_impl.try_reference(lambda text=text: both.reference.encode(text, add_special_tokens=False))
         if want is None:
@@ -135,12 +135,13 @@ def test_any_text(name: str, texts: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_many_new_words(name: str) -> None:
-    """Enough words that a thread makes its tables for frequent use."""
+    """After thousands of new words a thread makes its tables for frequent use; ids stay the same."""
     check(opened(name), *(reference_impl.generated_text(random.Random(seed), 15_000) for seed in (1, 2)))
 
 
 def test_words_with_and_without_their_marks() -> None:
-    """A text of one word can be used with its spaces, other texts only as words that get marks."""
+    """A text of a single word is looked up as it is, with its spaces; longer texts are cut into words with marks for
+    spaces."""
     for word in ("ab", "ah", "ar"):
         for letter in "bco.":  # the places of cuts
             check(opened("t5, llama2"), f"\u3000{word}", f"{letter}{word}", f"{letter}\u3000{word}")
@@ -148,7 +149,7 @@ def test_words_with_and_without_their_marks() -> None:
 
 @pytest.mark.parametrize("name", ["llama2", "gemma", "mistral", "t5", "bert"])
 def test_lengths_around_blocks_and_keys(name: str) -> None:
-    """Text is cut 64 bytes at a time, and looked up by keys of up to 15 and 31 bytes, in blocks of 256."""
+    """Text is cut 64 bytes at a time. Words are looked up in blocks of 256, by keys of up to 15 and 31 bytes."""
     rng = random.Random(3)
     for letters in ("ab", "a. ", "ab é", "aé語👩 "):
         for size in (*range(1, 70), *range(120, 136), 255, 256, 257, 1024):

@@ -1,4 +1,4 @@
-"""The engine's conversions of tokens and ids: lists against single items."""
+"""The engine's conversions between tokens and ids: converting a list gives the results of its single items."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def test_other_arguments_are_left_to_the_caller(engine: _core.Engine) -> None:
 
 
 def test_added_tokens_by_their_contents(wordpiece_like: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Also contents with the same normalized form, or with another token's content as theirs."""
+    """Ids are found by the contents of added tokens, even if two have the same normalized form, or if the normalized
+    form of one is the content of another."""
     contents = ["<AB>", "<ab>", "<Ab>", "\u00c9\u00e9", "a b", "\u0120x", "x", "<s>"]
     for number, path in enumerate((wordpiece_like, gpt2_like)):
         stock = tokenizers.Tokenizer.from_file(str(path))

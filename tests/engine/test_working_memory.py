@@ -1,4 +1,4 @@
-"""Working memory of threads: found again by the next call, bounded, and released."""
+"""The working memory that threads encode with: the next call uses it again, its size is bounded, and it is released."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_trim_gives_all_back(engine: _core.Engine) -> None:
 
 
 def test_the_memory_of_a_large_result_is_used_again(engine: _core.Engine) -> None:
-    """And never while the result exists."""
+    """The memory of a large result is used again after the result is gone, and never while it exists."""
     _core._testing.set_working_memory(idle_milliseconds=1 << 40)
     engine.encode_ids("some words")
     batch = [" some words" * 400_000]
@@ -104,7 +104,7 @@ def test_all_engines_together_keep_to_the_limit() -> None:
 
 
 def test_many_threads_share_the_slots(engine: _core.Engine) -> None:
-    """More threads at once than the pool has slots."""
+    """More threads encode at once than the pool of working memory has slots."""
     batch = texts(size=5000)
     flat, splits = engine.encode_ragged(batch, threads=1)
     want = [flat[a:b].tolist() for a, b in pairwise(splits)]

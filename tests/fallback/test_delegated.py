@@ -1,4 +1,4 @@
-"""A tokenizer that is not native is delegated to its reference, with one warning."""
+"""A tokenizer that the engine does not support is delegated to ``tokenizers``, with one warning."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reference(wordpiece_like):
 
 @pytest.fixture(scope="module")
 def odd_pattern(refusing, gpt2_like, vocabularies) -> Path:
-    """Byte-level BPE with a custom pattern, the only part that is not native."""
+    """Byte-level BPE with a custom pattern, the only part that the engine refuses."""
     document = json.loads(gpt2_like.read_bytes())
     document["pre_tokenizer"] = {
         "type": "Sequence",
@@ -114,7 +114,7 @@ def test_what_the_reference_refuses_too(refusing, wordpiece_like, tmp_path):
 @before_1("class that would encode before the training")
 @pytest.mark.parametrize("model", ["BPE", "WordPiece", "WordLevel"])
 def test_empty_vocabulary(model, tmp_path):
-    """It cannot be compiled; the reference opens and trains it."""
+    """A tokenizer with an empty vocabulary cannot be compiled; ``tokenizers`` opens and trains it."""
     stock = tokenizers.Tokenizer(getattr(tokenizers.models, model)())
     stock.save(str(tmp_path / "empty.json"))
     trainer = getattr(tokenizers.trainers, f"{model.replace('BPE', 'Bpe')}Trainer")(show_progress=False)
@@ -135,7 +135,8 @@ def test_empty_vocabulary(model, tmp_path):
 
 @since((0, 23), "refuses the file, and does not panic")
 def test_a_panic_of_the_reference_is_an_error():
-    """`tokenizers` panics at a merge without a product. Two tokens with one id delegate the file to it."""
+    """`tokenizers` panics at a merge whose product is not a token. The file is delegated because two of its tokens have
+    one id."""
     document = {"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 1}, "merges": [["a", "b"]]}}
     with pytest.raises(BaseException, match="range end index"):
         tokenizers.Tokenizer.from_str(json.dumps(document))
@@ -144,7 +145,8 @@ def test_a_panic_of_the_reference_is_an_error():
 
 
 def test_an_added_token_at_which_the_normalizer_panics():
-    """The reference normalizes it when it opens the file. The native compiler reports it as an error of the file."""
+    """The reference normalizes added tokens when it opens a file, and panics at this one. The native compiler reports
+    the token as an error of the file."""
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": True, "special": True}
     normalizer = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": ""}, {"type": "Nmt"}]}
     document = {

@@ -1,4 +1,4 @@
-"""A delegated tokenizer raises the errors of a native one."""
+"""A delegated tokenizer raises the same classes of errors as a native tokenizer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODELS = {
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 def test_a_vocabulary_without_its_unknown_token(model, is_native):
-    """`tokenizers` raises plain `Exception`, with our message."""
+    """For a vocabulary without its unknown token, `tokenizers` raises a plain `Exception`; its message is also ours."""
     document = json.dumps({"model": MODELS[model], "pre_tokenizer": None if is_native else SPLIT})
     ours, reference = Tokenizer.from_str(document), tokenizers.Tokenizer.from_str(document)
     assert (ours.engine == "native") == (is_native and model != "empty WordLevel")

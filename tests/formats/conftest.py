@@ -1,4 +1,4 @@
-"""Fixtures of the tests of formats."""
+"""Fixtures for tests of vocabulary formats."""
 
 from __future__ import annotations
 

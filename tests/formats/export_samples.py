@@ -1,4 +1,4 @@
-"""Sources and texts for tests of exporters."""
+"""Tokenizers and texts for tests of the exporters, which write a tokenizer in another format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.random_tokenizers import ESCAPED, PREPENDED
 
 PREFIXED = {"type": "Sequence", "normalizers": [PREPENDED, ESCAPED]}
 DAMAGED = (b"[]", b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [5]}}', b"[" * 100_000)
-"""Files that are not a tokenizer.json."""
+"""Contents of files that are not a valid tokenizer.json."""
 
 
 def converted_of(document: dict[str, Any], **config: Any) -> Converted:

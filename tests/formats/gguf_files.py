@@ -27,7 +27,8 @@ def write_gguf(
     merges: Iterable[str] | None = None,
     keys: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a file without tensors. `keys` get the prefix ``tokenizer.ggml.``, unless they begin with a dot."""
+    """Write a GGUF file without tensors. The names in `keys` get the prefix ``tokenizer.ggml.``, unless they begin with
+    a dot."""
     writer = gguf.GGUFWriter(path, "llama")
     if model is not None:
         writer.add_tokenizer_model(model)
@@ -61,7 +62,7 @@ def add(writer: gguf.GGUFWriter, key: str, value: Any) -> None:
 
 
 def reader(directory: Path) -> Reader:
-    """Writes a file with the arguments of `write_gguf`, and reads it."""
+    """Return a function that writes a file with the arguments of `write_gguf`, and converts the file."""
 
     def run(*arguments: Any, **keywords: Any) -> Converted:
         return read_gguf(write_gguf(directory / "v.gguf", *arguments, **keywords))
@@ -70,7 +71,7 @@ def reader(directory: Path) -> Reader:
 
 
 def both(converted: Converted) -> tuple[Tokenizer, tokenizers.Tokenizer]:
-    """Our native tokenizer, and stock tokenizers."""
+    """The converted tokenizer in our engine, and in stock ``tokenizers``."""
     source = converted.tokenizer_json.decode()
     ours = Tokenizer.from_str(source)
     assert ours.engine_report()["engine"] == "native"
@@ -78,7 +79,7 @@ def both(converted: Converted) -> tuple[Tokenizer, tokenizers.Tokenizer]:
 
 
 def ids(converted: Converted, text: str, *pair: str, special: bool = False) -> list[int]:
-    """The ids of both, after checking that they are equal."""
+    """The ids of a text, after checking that our engine and stock ``tokenizers`` give the same."""
     ours, stock = both(converted)
     found = ours.encode(text, *pair, add_special_tokens=special).ids
     assert found == stock.encode(text, *pair, add_special_tokens=special).ids

@@ -14,7 +14,8 @@ _BYTE = [bytes((byte,)) for byte in range(256)]
 
 
 def rules_of(charsmap: bytes) -> Rules:
-    """All rules, in the order of the trie. VocabularyError if the data is damaged."""
+    """All rules (source text to replacement) in the order of the trie. Raises VocabularyError if the data is
+    damaged."""
     size = int.from_bytes(charsmap[:4], "little")
     if len(charsmap) < 4 or size % 4 or not 4 < size + 4 < len(charsmap):
         raise VocabularyError("the normalization rules are damaged: their trie is longer than the data")

@@ -1,4 +1,4 @@
-"""A small tekken.json."""
+"""Makes a small tekken.json, the vocabulary format of Mistral."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from crayon_hf import _core
 
 
 def small_tekken(tokens: Sequence[bytes]) -> dict[str, Any]:
-    """A tekken.json with these tokens, by rank, after 30 unlisted special ones."""
+    """A tekken.json with these tokens in order of rank. Their ids follow those of 30 special tokens, which it does not
+    list."""
     return {
         "config": {
             "pattern": _core.canonical_pattern("tekken"),

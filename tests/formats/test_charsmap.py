@@ -1,4 +1,5 @@
-"""Normalization rules: our components normalize texts as SentencePiece's own normalizer does."""
+"""SentencePiece's normalization rules become components of a tokenizer.json that normalize texts as SentencePiece
+does."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ NEWER = re.compile("[\ua7f1-\ua7f4\U00010500-\U0001e0ff]")
 
 @lru_cache
 def charsmap_of(name: str, tsv: str = "") -> bytes:
-    """SentencePiece's rules of this name, or for a table."""
+    """The compiled rules that SentencePiece has under this name, or makes of the table `tsv`."""
     rules = {"normalization_rule_tsv": tsv} if tsv else {"normalization_rule_name": name}
     proto = schema.ModelProto()
     proto.ParseFromString(trained(["a b"], model_type="char", vocab_size=5, **rules))
@@ -43,7 +44,7 @@ def charsmap_of(name: str, tsv: str = "") -> bytes:
 
 @lru_cache
 def normalizer_of(name: str) -> tuple[str, normalizers.Normalizer]:
-    """Our normalizer as JSON, and in stock tokenizers."""
+    """The components for the rules of this name, as JSON and as a normalizer of stock ``tokenizers``."""
     component = json.dumps({"type": "Sequence", "normalizers": rules_as_components(charsmap_of(name))})
     document = {"version": "1.0", "added_tokens": [], "normalizer": json.loads(component)}
     document["model"] = {"type": "BPE", "vocab": {}, "merges": []}
@@ -70,7 +71,7 @@ def test_rules_are_read_as_the_library_applies_them(name):
 
 
 def outcome(call: Callable[[], object]) -> object:
-    """A result, or the error with its message. Dictionaries keep their order."""
+    """The result of a call, a dictionary as a list of its items, or the class and message of its error."""
     try:
         result = call()
     except VocabularyError as error:  # UnsupportedError derives from it
@@ -90,7 +91,7 @@ MAPPINGS = st.dictionaries(st.text(CHARS, min_size=1, max_size=4), st.text(CHARS
 @settings(deadline=None)
 @given(MAPPINGS, st.data())
 def test_any_rules_are_read(mapping, data):
-    """Valid and damaged ones."""
+    """Valid and damaged rules are read as by the plain reader."""
     charsmap = base64.b64decode(charsmap_base64(mapping))
     assert _core.CharsmapRules(charsmap).as_dict() == mapping
     check_as_the_plain_way(charsmap)

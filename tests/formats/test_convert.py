@@ -1,4 +1,5 @@
-"""Any source to a directory: stock transformers opens it, ours opens its cartridge, and later openings only map."""
+"""Converting any source to a directory, which stock transformers opens. Our tokenizers open its cartridge, which is not
+compiled again."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def encoding(gpt2_like) -> tiktoken.Encoding:
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory, gpt2_like, wordpiece_like, encoding) -> dict[str, Path]:
-    """One source of each kind that the package's own tests can make."""
+    """The paths of sources by kind: one of each kind that tests can make themselves."""
     home = tmp_path_factory.mktemp("sources")
     model = json.loads(gpt2_like.read_bytes())["model"]
     (home / "hub").mkdir()
@@ -72,7 +73,8 @@ def converted(request, sources) -> Converted:
 
 
 def test_directory(converted, tmp_path, monkeypatch):
-    """The ids of the tokenizer.json, of stock transformers, and of ours, which compiles nothing, are equal."""
+    """Our tokenizer opens the written directory without compiling, and gives the ids of stock tokenizers and
+    transformers."""
     from transformers import AutoTokenizer
 
     paths = write(converted, tmp_path / "new" / "repo")
@@ -94,7 +96,8 @@ def test_directory(converted, tmp_path, monkeypatch):
 
 
 def test_tiktoken_encodings(encoding, sources, tmp_path, monkeypatch):
-    """As an object, as a rank file with the missing facts, and by the name of a plugin."""
+    """A tiktoken encoding converts as an object, as a rank file with pattern and special tokens, and by the name that a
+    plugin gives it."""
     expected = convert(encoding)
     assert (expected.reference, expected.name) == ("tiktoken", "mine")
     stock = tokenizers.Tokenizer.from_str(expected.tokenizer_json.decode())
@@ -145,7 +148,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def test_all_or_nothing(sources, tmp_path, monkeypatch):
-    """After any failure no new directory exists, and an old one is unchanged."""
+    """If writing fails at any file, no new directory exists, and an old one is unchanged."""
     old, new = tmp_path / "old", tmp_path / "new"
     write(convert(sources["directory"]), old)
     before = contents(old)
@@ -219,7 +222,8 @@ def test_converted_once(sources, tmp_path, monkeypatch):
 
 
 def test_gguf(gpt2_like, tmp_path, monkeypatch):
-    """Such a file may be too large to hash, so its stat identifies it, once the stat has settled."""
+    """A GGUF file may be too large to hash. So its size and times identify it in the cache, once its last change is
+    long enough ago."""
     model = json.loads(gpt2_like.read_bytes())["model"]
     path = tmp_path / "x.gguf"
     tokens, merges = sorted(model["vocab"], key=model["vocab"].__getitem__), map(" ".join, model["merges"])

@@ -1,4 +1,4 @@
-"""CRAYON's version 2 cartridges: longest match, in stock tokenizers as by a plain search of the keys."""
+"""Converting CRAYON's version 2 cartridges: stock tokenizers then gives the longest matches of a plain search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def vocabulary_of(document: bytes) -> dict[bytes, int]:
 
 
 def longest_match(vocab: Mapping[bytes, int], data: bytes) -> list[int]:
-    """The definition."""
+    """The definition: the id of the longest token at each position."""
     ids, at, longest = [], 0, max(map(len, vocab))
     while at < len(data):
         token = next(data[at : at + n] for n in range(longest, 0, -1) if data[at : at + n] in vocab)
@@ -37,7 +37,8 @@ def longest_match(vocab: Mapping[bytes, int], data: bytes) -> list[int]:
 
 
 def check(data: bytes, tokens: list[str] | None, texts: list[str]) -> None:
-    """The keys keep their ids, every byte has a token, and stock tokenizers gives the longest match."""
+    """Convert a cartridge, and check that its keys keep their ids, that every byte has a token, and that stock
+    tokenizers gives the longest match."""
     converted = read_crayon_v2(data, tokens)
     keys = {key: id for key, id in _core.list_double_array(*_core.read_cartridge_v2(data)) if key}
     vocab = vocabulary_of(converted.tokenizer_json)
@@ -69,7 +70,7 @@ def test_random_vocabularies(vocabulary, texts):
 
 
 def test_holes_and_names():
-    """Duplicates and strings that begin with NUL have no key: their ids stay unused."""
+    """A repeated token and a token that begins with NUL have no key in the cartridge, so their ids stay unused."""
     tokens = ["!", "dup", "x", "dup", "\0a", "y", ""]
     keys = {b"!": 0, b"x": 2, b"dup": 3, b"y": 5}
     check(file_of(keys), tokens, TEXTS)
@@ -87,7 +88,8 @@ def test_strings_of_another_vocabulary(tokens, message):
 
 
 def test_tokens_that_are_not_utf8():
-    """The list has them as lone surrogates, Python's escapes of such bytes."""
+    """The list beside the cartridge spells bytes that are not UTF-8 as lone surrogates, as Python's `surrogateescape`
+    does."""
     keys = {b"a": 0, b"\xff": 1, "日".encode()[:2]: 2}
     tokens = read_companion(json.dumps([key.decode("utf-8", "surrogateescape") for key in keys]).encode())
     check(file_of(keys), tokens, TEXTS)

@@ -1,4 +1,5 @@
-"""Written files give the same vocabulary when read again, and the reference libraries give equal ids with them."""
+"""Exporting to rank files and version 2 cartridges: read again, a file gives the same vocabulary, and its own library
+gives equal ids."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def keys_of(cartridge: bytes) -> dict[bytes, int]:
 
 
 def test_ranks_of_trained_vocabularies(gpt2_like, llama3_like):
-    """The ids are in the order of the merges, and tiktoken gives the same ids."""
+    """Exported ranks are in the order of the merges, and tiktoken gives the tokenizer's ids with them."""
     for path in (gpt2_like, llama3_like):
         ranks = to_tiktoken(convert(path))
         assert to_tiktoken(Tokenizer.from_file(path)) == ranks
@@ -114,7 +115,8 @@ def test_merges_that_ranks_do_not_give(gpt2_like, wordpiece_like):
 
 
 def test_version_2(any_vocabulary):
-    """The cartridge has the bytes of the model's tokens alone. The strings show tokens that are not UTF-8."""
+    """A version 2 cartridge has the bytes of the model's tokens, without added tokens. The list beside it also shows
+    tokens that are not UTF-8."""
     made = to_crayon_v2(convert(any_vocabulary))
     assert to_crayon_v2(Tokenizer.from_file(any_vocabulary)) == made
     tokenizer = Tokenizer.from_file(any_vocabulary)

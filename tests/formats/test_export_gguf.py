@@ -1,4 +1,5 @@
-"""With a written GGUF file a plain model of llama.cpp gives the tokenizer's ids, or an error names the component."""
+"""Exporting to GGUF: with the file, a plain implementation of llama.cpp gives the tokenizer's ids. If GGUF cannot
+express a component, an error names it."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _PLAIN = f"é日\u0301{SPACE}"
 
 
 def plain_of(path: Path) -> Plain:
-    """Open a file with the plain model of llama.cpp."""
+    """Open a GGUF file with the plain implementation of llama.cpp."""
     metadata = dict(read_metadata(path))
     keys = {key.removeprefix("tokenizer.ggml."): value for key, value in metadata.items()}
     merges = [(merge[:cut], merge[cut + 1 :]) for merge in keys.get("merges", ()) for cut in [merge.index(" ", 1)]]
@@ -37,9 +38,10 @@ def plain_of(path: Path) -> Plain:
 
 
 def check(source: Converted, texts: list[str], path: Path, **options: Any) -> None:
-    """The plain model of the file, `Tokenizer` of the file, and the source give equal ids.
+    """Export `source` to a GGUF file, and check that the plain implementation and `Tokenizer` give its ids from the
+    file.
 
-    The plain model gets only texts of ASCII and a few other characters, since its Unicode tables differ.
+    The plain implementation gets only texts of ASCII and a few other characters, since its Unicode tables differ.
     """
     path.write_bytes(to_gguf(source, **options).data)
     ours, plain = Tokenizer.from_str(source.tokenizer_json.decode()), plain_of(path)
@@ -248,7 +250,7 @@ def test_damaged_tokenizer_json(data: bytes) -> None:
 
 
 def check_random(seeds: range, path: Path) -> int:
-    """Return the number of random tokenizers that could be written. Each of these is compared."""
+    """Export random tokenizers, and compare the ids of each that GGUF can express. Returns their number."""
     count = 0
     for seed in seeds:
         document = RandomDocument(seed)
@@ -263,7 +265,8 @@ def check_random(seeds: range, path: Path) -> int:
 
 
 def check_again(models: tuple[str, ...], seeds: range, path: Path) -> int:
-    """Return the number of random files that could be written again. Each of these gives the same ids when read."""
+    """Convert random GGUF files and export them again; check that they give the same ids. Returns the number of files
+    that could be exported."""
     count = 0
     for model in models:
         for seed in seeds:

@@ -1,4 +1,5 @@
-"""With a written SentencePiece model the library gives the tokenizer's ids, or an error names the component."""
+"""Exporting to a SentencePiece model: the library gives the tokenizer's ids with it. If no model can express a
+component, an error names it."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def library_of(data: bytes) -> sentencepiece.SentencePieceProcessor:
 
 
 def check(source: Converted, texts: list[str], **options: Any) -> sentencepiece.SentencePieceProcessor:
-    """The library and `Tokenizer` give the ids of `tokenizers` with the written model."""
+    """Export `source` to a SentencePiece model, and check that its library and `Tokenizer` give the ids of
+    `tokenizers`."""
     made = to_sentencepiece(source, **options)
     library = library_of(made.data)
     text = source.tokenizer_json.decode()
@@ -49,7 +51,7 @@ def check(source: Converted, texts: list[str], **options: Any) -> sentencepiece.
 
 @pytest.fixture(scope="module")
 def llama_like(sentences: list[str]) -> Converted:
-    """A trained BPE model with special tokens, one of which it puts before each text."""
+    """A trained BPE model with special tokens. Its template puts one of them before each text."""
     options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
     data = trained(sentences, vocab_size=700, model_type="bpe", byte_fallback=True, **options)
     document = json.loads(read_sentencepiece(data).tokenizer_json)
@@ -206,7 +208,7 @@ def test_what_no_model_says(name: str) -> None:
 
 
 def test_user_defined_tokens() -> None:
-    """The library finds these tokens in every text if the normalizer adds no prefix to texts."""
+    """User-defined tokens are found in every text if the normalizer adds no prefix to texts."""
     tokens = [added_token(6 + id, text, special=False) for id, text in enumerate(("<x>", "<x>y", "dd"))]
     library = check(bpe([("a", "b"), ("b", "c")], added_tokens=tokens), [*SHORT, "a<x>yb<x>", "dddd<x", "ab <x>ab"])
     assert library.encode("a<x>b") == [1, 8 if library.id_to_piece(8) == "<x>" else library.piece_to_id("<x>"), 2]
@@ -261,7 +263,7 @@ def test_damaged_tokenizer_json(data: bytes) -> None:
 
 
 def check_random(seeds: range) -> int:
-    """Return the number of random tokenizers that could be written. Each of these is compared."""
+    """Export random tokenizers, and compare the ids of each that SentencePiece can express. Returns their number."""
     count = 0
     for seed in seeds:
         made = RandomDocument(seed)

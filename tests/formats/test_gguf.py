@@ -1,4 +1,4 @@
-"""GGUF vocabularies: llama.cpp's own vectors, the meaning of keys, and contradictions.
+"""Converting GGUF vocabularies: llama.cpp's own test vectors, the meaning of metadata keys, and contradictory keys.
 
 tests/parity/test_llama_cpp.py compares random files of every model with a plain implementation of llama.cpp.
 """
@@ -28,7 +28,7 @@ def convert(tmp_path: Path) -> Reader:
 
 
 def gpt2(convert: Reader, *more: str, kinds: tuple[int, ...] = (), **keys: Any) -> Converted:
-    """Single bytes, `more` tokens of these kinds, and one merged token."""
+    """A byte-level vocabulary of single bytes, the tokens `more` of these `kinds`, and one merged token."""
     types = [NORMAL] * 256 + (list(kinds) or [NORMAL] * len(more)) + [NORMAL]
     return convert("gpt2", [*BYTES, *more, "yz"], types=types, merges=["y z"], keys={"pre": "gpt-2", **keys})
 

@@ -1,4 +1,5 @@
-"""The metadata of GGUF files: as the gguf package reads it; damaged files; files of many gigabytes."""
+"""Reading the metadata of GGUF files: values equal those of the gguf package. Also damaged files, and files of many
+gigabytes."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def with_entries(path: Path, *entries: bytes) -> Path:
 
 
 def fault(path: Path) -> str:
-    """Return the error of reading the file, which must come soon."""
+    """Return the one-line error of reading a damaged file, which must come within a minute."""
     started = time.process_time()
     with pytest.raises(VocabularyError) as caught:
         read_metadata(path)
@@ -52,7 +53,7 @@ def fault(path: Path) -> str:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A whole vocabulary: four tokens, with every key that a file can have."""
+    """A GGUF file with a vocabulary of four tokens, and a key of every kind."""
     keys = {"pre": "gpt-2", "eos_token_id": 3, "add_eos_token": True, ".tokenizer.chat_template": "{{ x }}"}
     facts = {"types": [1, 1, 1, 3], "scores": [0.0, -1.0, -2.0, 0.0], "merges": ["a b"], "keys": keys}
     return write_gguf(tmp_path / "small.gguf", "gpt2", ["a", "b", "ab", "<e>"], **facts)

@@ -1,4 +1,4 @@
-"""Pre-tokenizers of GGUF files: they cut as llama.cpp, and every pattern is native."""
+"""The pre-tokenizers that GGUF files name cut texts as llama.cpp does, and the engine runs all their patterns."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from crayon_hf.formats.gguf_tokens import Tokens
 from crayon_hf.formats.piece_types import NORMAL
 from crayon_hf.util.byte_level import BYTE_LEVEL
 
-# The pieces into which llama.cpp (October 2026) cuts two texts, measured with a vocabulary that has a token for each.
-# Where its pattern differs visibly from the model's own, the pieces are those of the model's own.
+# The pieces into which llama.cpp (October 2026) cuts two texts, measured with a vocabulary that has a token for each
+# piece. If llama.cpp's pattern visibly differs from the published model's, the pieces are those of the published model.
 CUTS = json.loads((Path(__file__).parent / "gguf_pieces.json").read_text(encoding="utf-8"))
 
 ALPHABET = [

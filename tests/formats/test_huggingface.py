@@ -1,4 +1,5 @@
-"""vocab.json with merges.txt, and vocab.txt: each object equals the one that transformers makes from them."""
+"""Converting vocab.json with merges.txt, and vocab.txt: each component equals the one that transformers makes from
+these files."""
 
 from __future__ import annotations
 
@@ -84,7 +85,7 @@ WORDPIECE = ("Bert", "ConvBert", "DistilBert", "Electra", "LayoutLM", "Lxmert", 
 
 @pytest.fixture(scope="module")
 def byte_level(gpt2_like) -> dict[str, bytes]:
-    """vocab.json and merges.txt."""
+    """The contents of a vocab.json and a merges.txt."""
     model = json.loads(gpt2_like.read_bytes())["model"]
     merges = "".join(f"{left} {right}\n" for left, right in model["merges"])
     return {"vocab.json": json.dumps(model["vocab"]).encode(), "merges.txt": f"#version: 0.2\n{merges}".encode()}
@@ -92,7 +93,8 @@ def byte_level(gpt2_like) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def wordpiece(wordpiece_like) -> dict[str, bytes]:
-    """vocab.txt with all special tokens of BERT, and lines with more than a token."""
+    """The contents of a vocab.txt with all special tokens of BERT, and some lines with white space or unusual line
+    ends."""
     vocab = json.loads(wordpiece_like.read_bytes())["model"]["vocab"]
     odd = ["[PAD]", "[MASK]", "quick \u3000", "line\u2028feed", "x\x1c", "", "y\r"]
     lines = [*sorted(vocab, key=vocab.__getitem__), *odd]
@@ -109,7 +111,7 @@ def directory(path: Path, files: dict[str, bytes], **objects: Any) -> Path:
 
 
 def check(path: Path) -> None:
-    """Compare every object, and so every id, offset and mask."""
+    """Compare every component of the converted tokenizer with transformers', and so every id, offset and mask."""
     from transformers import AutoTokenizer
 
     stock = AutoTokenizer.from_pretrained(path)

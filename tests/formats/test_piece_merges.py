@@ -1,4 +1,5 @@
-"""Merges of pieces: with them stock tokenizers joins as SentencePiece, by a plain twin of its rule."""
+"""`merges_of` turns the pieces of a SentencePiece model into merges. With them stock tokenizers joins characters as a
+plain twin of SentencePiece's rule does."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from crayon_hf.formats.piece_merges import merges_of
 
 
 def joined(text: str, scores: dict[str, float]) -> list[str]:
-    """SentencePiece's rule: of all neighbours that make a piece, join those of the best piece, the leftmost first."""
+    """SentencePiece's rule: of all neighbours that make a piece, join the pair whose piece has the best score, the
+    leftmost first."""
     symbols = list(text)
     while True:
         ways = [(-scores[a + b], at) for at, (a, b) in enumerate(pairwise(symbols)) if a + b in scores]
@@ -25,7 +27,7 @@ def joined(text: str, scores: dict[str, float]) -> list[str]:
 
 
 def ranked(text: str, scores: dict[str, float]) -> list[str]:
-    """The result of the merges in the model of stock tokenizers."""
+    """The tokens of a text in a BPE model of stock tokenizers with the merges of `merges_of`."""
     model = models.BPE({piece: id for id, piece in enumerate(scores)}, merges_of(scores, ()))
     return [token.value for token in model.tokenize(text)]
 

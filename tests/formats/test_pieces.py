@@ -1,4 +1,5 @@
-"""Pieces to tokenizer.json: SentencePiece's results for crafted models, and refused models."""
+"""Converting the pieces of SentencePiece models: crafted models give the library's ids, and inexpressible models are
+refused."""
 
 from __future__ import annotations
 

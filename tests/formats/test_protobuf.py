@@ -1,4 +1,5 @@
-"""The wire format, against the library in SentencePiece's own Python module, and damaged data."""
+"""Our reader of protobuf's wire format reads SentencePiece models as protobuf's own library does, and refuses damaged
+data."""
 
 from __future__ import annotations
 

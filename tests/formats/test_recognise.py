@@ -1,4 +1,5 @@
-"""Recognition of sources by a small part of their contents, whatever their name. Unknown ones give a clear line."""
+"""The format of a source file is recognised by a small part of its contents, whatever its name. For an unknown format
+the error is one clear line."""
 
 from __future__ import annotations
 
@@ -139,7 +140,8 @@ DIRECTORY = {
 
 
 def test_directory(tmp_path):
-    """Each file is found once the files with precedence are removed."""
+    """Of several vocabulary files in a directory, the one with precedence is converted: each is found after those
+    before it are removed."""
     for name, (data, _) in DIRECTORY.items():
         (tmp_path / name).write_bytes(data)
     (tmp_path / "merges.txt").write_bytes(MERGES)

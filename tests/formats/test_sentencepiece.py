@@ -1,4 +1,4 @@
-"""SentencePiece models: the library's ids and texts, natively and in stock tokenizers."""
+"""Converted SentencePiece models give the library's ids and texts, in our engine and in stock tokenizers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def trained_model(sentences: list[str], name: str, **options) -> bytes:
 
 
 class Model:
-    """The library, stock tokenizers and ours with one model."""
+    """One model in SentencePiece's library, in stock tokenizers and in our engine."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -70,7 +70,7 @@ class Model:
         self.has_rules = "Precompiled" in json.dumps(self.document["normalizer"])
 
     def check(self, texts: list[str]) -> int:
-        """Compare all of them. Returns the number of texts with two segmentations of equal score."""
+        """Compare the ids of all three. Returns the number of texts that have two segmentations of equal score."""
         texts = [text.encode("utf-8", "replace").decode() for text in texts]
         # The components' mark for spaces (hypothesis finds it in the source) is lost if a text contains it.
         marks = (piece_texts._START, piece_texts._KEPT, piece_texts._HELD, piece_texts._HELD_FROM, piece_texts._END)
@@ -92,7 +92,8 @@ class Model:
         return ties
 
     def is_tie(self, a: list[int], b: list[int]) -> bool:
-        """Whether both spell one text in normal pieces, with scores that are equal in single precision."""
+        """Whether two lists of ids spell the same text in normal pieces with scores that are equal in single
+        precision."""
         if self.document["model"]["type"] != "Unigram" or [id for id in a if self.is_odd(id)] != [
             id for id in b if self.is_odd(id)
         ]:
@@ -107,7 +108,7 @@ class Model:
         )
 
     def texts(self, count: int, seed: int) -> list[str]:
-        """Hostile strings, and strings of pieces."""
+        """`count` random texts: hostile strings, and strings of the model's pieces."""
         rng = random.Random(seed)
         symbols = [piece for id, piece in enumerate(self.pieces) if not self.library.is_byte(id)]
         special = ["<s>", "</s>", "<unk>", "<0x41>", "\u2581", " ", *SYMBOLS, *CONTROLS]
@@ -180,7 +181,7 @@ def test_rules_for_decoded_text(sentences, name, tmp_path):
 
 
 def opened(data: bytes, path: Path) -> tuple[sentencepiece.SentencePieceProcessor, Tokenizer]:
-    """The tokenizers of the library and ours for a file."""
+    """Write a model to a file, and open it with SentencePiece's library and with `Tokenizer`."""
     path.write_bytes(data)
     ours = Tokenizer.from_file(path)
     assert ours.engine_report()["engine"] == "native"
@@ -189,7 +190,8 @@ def opened(data: bytes, path: Path) -> tuple[sentencepiece.SentencePieceProcesso
 
 
 def model_of(pieces: list[tuple[str, float, int]], kind: int, **options: bool) -> bytes:
-    """A model with these pieces and the unknown one; options of both specifications."""
+    """A model with these pieces (text, score, kind) and an unknown piece. `options` are fields of its trainer or
+    normalizer specification."""
     proto = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
     proto.trainer_spec.model_type = kind
     for name, value in options.items():
@@ -243,7 +245,7 @@ def test_offsets_of_the_librarys_normalizer(sentences, tmp_path):
     )
 )
 def test_pieces_are_those_of_the_library(drawn):
-    """Also long pieces, and pieces without score or kind, between usual ones."""
+    """Our reader of a model's pieces gives the library's, also for long pieces, and pieces without a score or kind."""
     proto = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
     for text, score, kind in drawn:
         facts = {"piece": text, "score": score, "type": kind}

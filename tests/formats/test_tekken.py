@@ -1,4 +1,4 @@
-"""tekken.json: the ids of tiktoken for the same ranks, after the special tokens.
+"""Converting tekken.json: the ids are those of tiktoken for the same ranks, plus the number of special tokens.
 
 tests/parity/test_mistral_common.py compares with mistral_common itself.
 """
@@ -37,7 +37,7 @@ Change = Callable[[Document], None]
 
 @pytest.fixture(scope="module")
 def tokens(gpt2_like: Path) -> list[bytes]:
-    """The tokens of a small vocabulary, single bytes first."""
+    """The tokens of a small vocabulary in order of rank, single bytes first."""
     back = {char: byte for byte, char in BYTE_LEVEL.items()}
     merges = json.loads(gpt2_like.read_bytes())["model"]["merges"]
     merged = [bytes(back[ord(char)] for char in "".join(pair)) for pair in merges]
@@ -86,7 +86,7 @@ def test_facts_are_those_of_mistral_common() -> None:
 
 
 def put(value: Any, *path: str | int) -> Change:
-    """A change that sets `value` at `path`, or removes it with `...`."""
+    """A change of a document that sets the field at `path` to `value`, or removes the field if `value` is `...`."""
 
     def change(document: Any) -> None:
         *parents, last = path

@@ -1,4 +1,5 @@
-"""Lists of terms: longest match over bytes, in stock tokenizers as in ours."""
+"""A vocabulary made of a list of terms: longest match over bytes, with equal ids in stock tokenizers and in our
+engine."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def test_longest_match(terms, text):
 
 
 def test_ids(tmp_path):
-    """Bytes first, then the terms in order, each once. A term may be bytes that are not UTF-8."""
+    """The first ids are those of single bytes; the terms follow in order, each once. A term may be bytes that are not
+    UTF-8."""
     write(from_terms(["energy", " energy", "x", b"\xe2\x88", "energy", "µ"]), tmp_path)
     tokenizer = Tokenizer.from_file(tmp_path)
     assert tokenizer.engine_report()["engine"] == "native"

@@ -1,4 +1,5 @@
-"""Rank files: the ids of tiktoken, natively, and in stock tokenizers from the converted tokenizer.json."""
+"""Rank files of tiktoken give tiktoken's ids in our engine, and in stock tokenizers from the converted
+tokenizer.json."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ SURROGATES = ("a\ud800b", "\udfff", "\ud83d\ude42 pair", "\ude42\ud83d")
 
 @pytest.fixture(scope="module")
 def ranks(gpt2_like: Path) -> dict[bytes, int]:
-    """The tokens of a small vocabulary, single bytes first, as in rank files."""
+    """Map the tokens of a small vocabulary to ranks, single bytes first, as rank files do."""
     back = {char: byte for byte, char in BYTE_LEVEL.items()}
     model = json.loads(gpt2_like.read_bytes())["model"]
     merged = ["".join(pair) for pair in model["merges"]]
@@ -87,7 +88,8 @@ def check_against(ours: Tokenizer, reference: tiktoken.Encoding, texts) -> None:
 
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
 def test_small_rank_file(rank_file, ranks, pattern, tmp_path):
-    """Opened, saved and pickled; as a tokenizer.json in stock tokenizers; and back to ranks."""
+    """A rank file gives tiktoken's ids when opened, saved and pickled, and as a tokenizer.json in stock tokenizers.
+    Exporting it gives its ranks again."""
     ours = Tokenizer.from_tiktoken(rank_file, pattern=pattern, special_tokens=SPECIALS)
     reference = reference_of(ranks, pattern, SPECIALS)
     check_against(ours, reference, [*TEXTS, *SURROGATES])
@@ -178,7 +180,7 @@ def test_malformed_rank_file(content, message, tmp_path):
 
 
 def test_a_file_with_an_empty_token(rank_file, ranks, tmp_path):
-    """Like Whisper's multilingual.tiktoken: "=" and a rank."""
+    """Whisper's multilingual.tiktoken has an empty token: a line with "=" and a rank."""
     empty = len(ranks)
     specials = {"<|end|>": empty + 1}
     path = tmp_path / "multilingual.tiktoken"

@@ -21,7 +21,7 @@ COMMON += ["-fno-sanitize-recover=all"]
 
 
 def compiler() -> str | None:
-    """Clang with libFuzzer and its sanitizers, or None without it. CRAYON_FUZZ_CXX names another compiler."""
+    """The path of a Clang that has libFuzzer and the sanitizers, or None. CRAYON_FUZZ_CXX names another compiler."""
     found = shutil.which(os.environ.get("CRAYON_FUZZ_CXX", "clang++"))
     if found is None:
         return None
@@ -32,10 +32,10 @@ def compiler() -> str | None:
 
 
 def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False) -> None:
-    """Make `directory`/NAME for these targets of the engine.
+    """Build the program `directory`/NAME for each of the engine's fuzz targets that `targets` names.
 
     `is_quick` compiles in two thirds of the time: without line numbers in reports, and without checks for null,
-    misaligned and too small objects. RuntimeError without Clang, BuildError if a file does not compile.
+    misaligned and too small objects. Raises RuntimeError if Clang is missing, BuildError if a file does not compile.
     """
     if not targets:
         return
@@ -75,7 +75,7 @@ def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False
 def write_vocabularies(directory: Path) -> None:
     """Write vocabularies.json as C++, so that a target needs no other file.
 
-    Inputs name a vocabulary by its place in the list, so new ones go to the end.
+    A fuzz input names a vocabulary by its place in the list, so new vocabularies go to the end.
     """
     found = json.loads((ROOT / HERE / "vocabularies.json").read_text(encoding="utf-8"))
     parts = ("normalizer", "pre_tokenizer", "post_processor", "decoder")

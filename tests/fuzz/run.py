@@ -38,12 +38,12 @@ MOST_BYTES = {
     "parsers": 2048,
     "read_tekken": 40000,
 }
-"""The largest input of some targets."""
+"""The size in bytes of the largest input of a target, for targets with another limit than libFuzzer's."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One thing to fuzz."""
+    """One fuzz target: a program of the engine, or a Python function."""
 
     kind: str
     name: str
@@ -53,7 +53,7 @@ class Target:
         return f"{self.kind}/{self.name}"
 
     def inputs(self) -> list[Path]:
-        """The kept inputs: seeds, then inputs that failed once."""
+        """The target's inputs in the repository: seeds, then inputs that failed once."""
         return [path for folder in ("corpus", "crashes") for path in sorted((HERE / folder / self.title).glob("*"))]
 
 
@@ -72,8 +72,8 @@ class Result:
 
 
 def fuzz(directory: Path, corpus: Path, target: Target, seconds: int = 0, runs: int = 0) -> Result:
-    """Run a target for some seconds, or on the kept inputs and `runs` new ones, the same each time. New inputs go to
-    `corpus`."""
+    """Run a target for some seconds; or, with `runs`, on its inputs in the repository and that number of new inputs,
+    which are the same each time. New inputs go to `corpus`."""
     found = HERE / "crashes" / target.title
     for folder in (corpus, found):
         folder.mkdir(parents=True, exist_ok=True)

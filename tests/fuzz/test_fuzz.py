@@ -1,7 +1,7 @@
-"""Every kept fuzz input, and some thousand new ones for the engine, under Clang's sanitizers.
+"""Runs the fuzz targets on every input in the repository and, for the engine, on some thousand new inputs.
 
-New inputs depend only on the seed and the code, so each run is the same; ``run.py`` is for long runs. Engine targets
-are skipped without Clang, unless CRAYON_FUZZ_CXX names a compiler.
+Engine targets run under Clang's sanitizers. New inputs depend only on the seed and the code, so each run is the same;
+``run.py`` is for long runs. Without Clang the engine's test is skipped, unless CRAYON_FUZZ_CXX names a compiler.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ RUNS = {
     "lies": 150,
     "parsers": 1500,
 }
-"""Executions of engine targets besides the kept inputs. (`kernels` takes long to compile: tests/gpu has it.)"""
+"""The number of new inputs for each engine target. (`kernels` takes long to compile: tests/gpu runs it.)"""
 
 
 @pytest.mark.slow
 def test_engine(tmp_path: Path) -> None:
-    """One test, since all targets share a build."""
+    """All engine targets are in one test, since they share a build."""
     if compiler() is None:
         assert "CRAYON_FUZZ_CXX" not in os.environ, "CRAYON_FUZZ_CXX names no Clang with libFuzzer"
         pytest.skip("Clang with libFuzzer is not installed")

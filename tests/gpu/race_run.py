@@ -1,4 +1,4 @@
-"""Encodes with a simulator built for ThreadSanitizer, loaded into this process, and compares with the CPU.
+"""Encodes texts with a GPU simulator that is built for ThreadSanitizer, and compares the ids with the CPU engine's.
 
 python race_run.py SIMULATOR TEXT cuda|hip exact|greedy TOKENIZER...
 

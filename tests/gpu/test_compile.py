@@ -1,7 +1,7 @@
 """The GPU engines compile without a warning, and on a machine without a driver their modules report that.
 
-One architecture each, with little optimization; `make gpu` compiles for all. Skipped without nvcc or hipcc, unless
-CRAYON_NVCC or CRAYON_HIPCC names it.
+Each engine is compiled for one GPU architecture, with little optimization; `make gpu` compiles for all. The tests are
+skipped without nvcc or hipcc, unless CRAYON_NVCC or CRAYON_HIPCC names it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from native_build import BuildError
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = {"cuda": "CRAYON_NVCC", "hip": "CRAYON_HIPCC"}
 
-# With a device it opens; without one it must say why.
+# If a device is present, the module opens it; otherwise the module must say why it cannot.
 USE = """
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location(sys.argv[1], sys.argv[2])
@@ -92,7 +92,8 @@ __global__ void __launch_bounds__(MergeInShared::kThreads) merge_in_shared(const
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="built on Linux only")
 def test_a_wavefront_waits_for_its_shared_memory(tmp_path: Path) -> None:
-    """In gfx90a's code, each barrier of a wavefront follows a wait for the reads and writes of its lanes."""
+    """In the code for gfx90a, a wait for the lanes' reads and writes of shared memory precedes each barrier of a
+    wavefront."""
     compiler = shutil.which(os.environ.get(NAMED["hip"], "hipcc"))
     if compiler is None:
         pytest.skip("no hipcc")

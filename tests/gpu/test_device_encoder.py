@@ -112,7 +112,7 @@ def test_what_is_empty(encoder, engine):
 
 
 def test_long_texts_of_every_width(encoder, engine, device):
-    """Texts longer than a part of the conversion to UTF-8."""
+    """Texts longer than the parts in which a str is converted to UTF-8."""
     if device.is_simulated:
         pytest.skip("megabytes take minutes")
     texts = ["ab " * 400_000, "é " * 300_000, "日 " * 200_000 + "é", "🙂 " * 30_000, "end"]
@@ -261,7 +261,8 @@ def test_trim_gives_memory_back(engine):
 
 @pytest.mark.slow
 def test_a_wait_that_fails_leaves_no_copy_on_its_way(engine):
-    """Copies from and to our memory finish before it is freed."""
+    """If waiting for the device fails, copies from and to the encoder's memory still finish before the memory is
+    freed."""
     texts = ["<|eot_id|> is the CPU's", words(40_000), *["y" * 60_000] * 8, "x" * 3000]
     expected = engine.encode_ragged(texts)
     failed = 0
@@ -285,7 +286,7 @@ def test_a_wait_that_fails_leaves_no_copy_on_its_way(engine):
 @pytest.mark.parametrize("as_device_arrays", [True, False])
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_any_allocation_may_fail(engine, lanes, as_device_arrays):
-    """A smaller partition is tried, and each text is encoded once."""
+    """After a failed allocation the encoder tries smaller partitions of the batch. Each text is encoded once."""
     texts = [f"text {i}, it's what they've said {i * i}" for i in range(400)]
     expected = engine.encode_ragged(texts)
     device = _core._testing.host_device(1 << 28)
@@ -370,7 +371,7 @@ def test_dlpack_refuses(array, how, message, device):
 
 
 class Filled(Exporter):
-    """Bytes that a library's stream fills only after they are requested."""
+    """An array of another library, whose bytes its stream fills only after the array is requested."""
 
     def __init__(self, device: Any, data: bytes) -> None:
         super().__init__(np.zeros(len(data), np.uint8), (2, 0))
@@ -396,7 +397,7 @@ class CudaArray:
 @pytest.mark.parametrize("lanes", [1, 2])
 @pytest.mark.parametrize("elements", [1 << 29, 300])
 def test_streams_that_are_late(any_vocabulary, lanes, elements):
-    """Work runs only when it is waited for, so early reads and early frees show."""
+    """The device runs work only when the encoder waits for it, so a read or a free that comes too early shows."""
     engine = engine_of(any_vocabulary)
     device = _core._testing.host_device(1 << 28, is_deferred=True)
     encoder = _core.DeviceEncoder(engine, device, elements=elements, lanes=lanes)

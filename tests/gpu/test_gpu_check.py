@@ -21,7 +21,7 @@ TINY = sizes_for(0.01, True)
 
 @pytest.fixture(autouse=True)
 def _without_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use texts that every machine has, and let children import the wrong encoders."""
+    """Use texts that every machine has, and let the check's child processes import wrong_encoders.py."""
     monkeypatch.delenv("CRAYON_SHARED", raising=False)
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
@@ -58,7 +58,8 @@ def test_all_of_it(tmp_path: Path, llama3_like: Path) -> None:
 def test_ids_that_differ_are_written(
     tmp_path: Path, gpt2_like: Path, llama3_like: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The device has another vocabulary than the CPU. Each differing text is written, minimized."""
+    """The device encodes with another vocabulary than the CPU. Each text with different ids is written to the output,
+    minimized."""
     other = tmp_path / "other.dat"
     other.write_bytes(_core.compile_tokenizer_json(llama3_like.read_bytes(), "{}"))
     monkeypatch.setenv("WRONG_VOCABULARY", str(other))

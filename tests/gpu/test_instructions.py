@@ -1,4 +1,4 @@
-"""The counter of GPU instructions (tools/gpu_instructions.py): costs of teams by hand, and of kernels."""
+"""The counter of GPU instructions (tools/gpu_instructions.py): its costs of the kernels obey simple laws."""
 
 from __future__ import annotations
 

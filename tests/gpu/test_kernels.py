@@ -41,7 +41,7 @@ def assert_same_ids(engine: _core.Engine, texts: list[str], device: GpuDevice) -
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def engine(request: pytest.FixtureRequest, llama3_like: Path) -> _core.Engine:
-    """A trained vocabulary with each of the published patterns."""
+    """The engine of a trained vocabulary, with each of the published patterns in turn."""
     document = json.loads(llama3_like.read_text(encoding="utf-8"))
     split = {"type": "Split", "pattern": {"Regex": _core.canonical_pattern(request.param)}}
     bytes_alone = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
@@ -56,7 +56,8 @@ def test_generated_strings(engine: _core.Engine, device: GpuDevice) -> None:
 
 
 def runs(counts: tuple[int, ...], starts: tuple[str, ...], ends: tuple[str, ...]) -> list[str]:
-    """Runs longer than one thread searches, and longer than a device merges."""
+    """Texts that repeat one of RUNS `count` times. Long ones exceed the part of a text that one thread searches, or the
+    longest pretoken that a device merges."""
     return [start + run * count + end for run in RUNS for count in counts for start in starts for end in ends]
 
 
@@ -71,13 +72,13 @@ def test_runs_across_chunks(engine: _core.Engine, training_text: list[str], devi
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda simulator: simulator.name)
 def test_schedules(engine: _core.Engine, simulator: GpuDevice, seed: int) -> None:
-    """Other orders of lanes, and the branches of both runtimes."""
+    """The simulators run lanes in other orders, and the preprocessor branches of both runtimes; ids stay the same."""
     assert_same_ids(engine, [*strings(60), *runs((33, 66), ("",), ("1",))], simulator.with_seed(1 + seed))
 
 
 @pytest.mark.slow
 def test_runs_of_tiles(engine: _core.Engine) -> None:
-    """Uniform tiles of 64 KB are skipped as a whole, unless a text begins in them."""
+    """The kernels skip a tile of 64 KB as a whole if it is uniform, unless a text begins in it."""
     for run in (*RUNS, "\u3000", "A中", "AB", "\r\n"):
         long = run * (140_000 // len(run.encode()))
         half = len(long) // 2

@@ -1,6 +1,6 @@
-"""The kernels under ThreadSanitizer, with the simulator's lanes as threads that are ordered only by waits.
+"""The kernels have no data races: ThreadSanitizer checks them in a simulator whose lanes are threads.
 
-Slow. Skipped without GCC on Linux, unless CRAYON_RACES_CXX names it.
+The test is slow. It is skipped without GCC on Linux, unless CRAYON_RACES_CXX names a compiler.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some KB of everything, including texts for the CPU; several blocks of every kernel, except those of 32 KB."""
+    """A file of texts of every kind, including texts that the CPU encodes. Most kernels get several blocks of
+    threads."""
     lines = [text.replace("\n", " ").replace("\r", " ") for text in strings(60)]
     lines += ["[L] <|endoftext|> crayon e\u0301", "a" * 1500, " " * 300, "7" * 300]
     path = tmp_path_factory.mktemp("races") / "texts"

@@ -1,4 +1,5 @@
-"""Each distinct pretoken is merged once: repeats in the partition, or of an earlier one, take its ids."""
+"""A device merges each distinct pretoken once. Repeats, in the same partition of a batch or a later one, take its
+ids."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def encoder_of(engine: _core.Engine, device: GpuDevice, **capacity: Any) -> _cor
 
 
 def merged(encoder: _core.DeviceEncoder, engine: _core.Engine, texts: list[str]) -> int:
-    """Check the ids and that the report adds up. Returns the number of merged pretokens."""
+    """Encode texts on the device, and check their ids. Returns the number of pretokens that the device merged."""
     before = int(encoder.report["merged_pretokens"])
     for ours, theirs in zip(encoder.encode_ragged(texts), engine.encode_ragged(texts), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -37,7 +38,8 @@ def words(count: int, length: int, seed: int) -> list[str]:
 
 @pytest.mark.parametrize("length", [4, 12, 15, 16, 17, 24, 32, 33, 40, 100, 700])
 def test_repeats_are_merged_once(engine: _core.Engine, length: int, device: GpuDevice) -> None:
-    """Every size that has its own merging algorithm. Some pretokens differ only in their last byte."""
+    """Repeats are merged once for each length of pretokens that has its own merging algorithm. Some pretokens differ
+    only in their last byte."""
     some = words(20, length, length)
     some += [word[:-1] + "é"[:1] for word in some]
     texts = [" ".join(some[i:] + some[:i]) for i in range(20)]
@@ -47,7 +49,7 @@ def test_repeats_are_merged_once(engine: _core.Engine, length: int, device: GpuD
 
 @pytest.mark.parametrize("elements", [1, 300, 5000])
 def test_a_cache_that_is_full_is_begun_anew(engine: _core.Engine, elements: int, device: GpuDevice) -> None:
-    """Each time the text changes."""
+    """New words fill the device's cache in each round, and a full cache is begun anew."""
     encoder = encoder_of(engine, device, elements=elements)
     for seed in range(device.some(12)):
         texts = [" ".join(words(40, 5, seed)) for _ in range(6)]
@@ -55,14 +57,14 @@ def test_a_cache_that_is_full_is_begun_anew(engine: _core.Engine, elements: int,
 
 
 def test_kinds_that_meet_in_the_table(engine: _core.Engine, device: GpuDevice) -> None:
-    """More distinct words than slots: words without a slot are merged each time."""
+    """A batch has more distinct words than the device's table has slots: words without a slot are merged each time."""
     count = device.some(3000)
     texts = [" ".join(words(count, 9, 5)), "\n".join(words(count, 9, 6))]
     assert merged(encoder_of(engine, device), engine, texts * 2) > count
 
 
 def test_a_cache_that_could_not_be_cleared(engine: _core.Engine) -> None:
-    """The next batch clears it: no word may come from old memory."""
+    """If clearing the device's cache fails, the next batch clears it: no ids may come from the old contents."""
     texts = [" ".join(words(200, 3, 1))]
     for number in range(40):
         device = _core._testing.host_device(1 << 30)

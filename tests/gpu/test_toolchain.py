@@ -22,8 +22,8 @@ NVCC_12_4 = "for n in 50 60 70 75 80 86 87 89 90 90a; do echo compute_$n; done"
 
 @pytest.fixture
 def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
-    """put(name, script): a program that is found first. Toolkits, packages, devices and variables of this machine are
-    hidden."""
+    """A function put(name, script) that makes a program which is found before all others. This machine's toolkits,
+    packages, devices and variables are hidden."""
     for runtime in gpu_build.RUNTIMES:
         for variable in (*runtime.homes, runtime.variable):
             monkeypatch.delenv(variable, raising=False)

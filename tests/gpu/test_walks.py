@@ -1,4 +1,4 @@
-"""Texts with few places where a pretoken surely begins: how far one thread searches for them."""
+"""Texts with few places where a pretoken surely begins: how far one GPU thread searches for such a place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["engine"]
 
 CASED = ("o200k", "tekken")
 MOST = 4096
-"""Windows of 64 bytes: kMostWindows of cpp/gpu/work.h."""
+"""The most windows of 64 bytes that one thread searches: kMostWindows of cpp/gpu/work.h."""
 
 KINDS = {
     "quotes": "'abc','def','ghi',",
@@ -39,8 +39,8 @@ KINDS = {
 
 
 def encoded(engine: _core.Engine, text: str, device: GpuDevice) -> _core.DeviceEncoder:
-    """Return the encoder that encoded `text` between two others, after checking its ids. Its report says which side
-    did."""
+    """Encode `text` between two other texts on a device, and check the ids. Returns the encoder, whose report says
+    whether the device or the CPU encoded the text."""
     texts = ["before", text, "it's behind"]
     encoder = _core.DeviceEncoder(engine, device.open())
     for ours, theirs in zip(encoder.encode_ragged(texts), engine.encode_ragged(texts), strict=True):
@@ -64,7 +64,8 @@ def test_one_thread_walks_little(engine: _core.Engine, kind: str) -> None:
 def test_the_cpu_encodes_what_one_thread_would_walk(
     engine: _core.Engine, request: pytest.FixtureRequest, text: str, families: list[str]
 ) -> None:
-    """No position shows by its neighbours whether a pretoken begins there: 'x', 's's or 's', 's."""
+    """In such a text no position shows by its neighbours whether a pretoken begins there: 's's's is either 's, 's, 's
+    or a quote and s's."""
     is_walked = request.node.callspec.params["engine"] in families
     for size, documents in ((MOST, 0), (MOST * 64 * 2, int(is_walked))):
         report = encoded(engine, text * (size // len(text.encode())), HOST).report

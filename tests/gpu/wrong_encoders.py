@@ -1,4 +1,4 @@
-"""Encoders with known defects for `python -m parity.gpu --ours`, imported by the processes of a check."""
+"""GPU encoders with known defects, which `python -m parity.gpu --ours` must find. Its child processes import them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crayon_hf import _core
 
 
 def of_another_vocabulary(engine: _core.Engine, device: Any, **how: Any) -> Any:
-    """Real ids, of the vocabulary that WRONG_VOCABULARY names."""
+    """An encoder that returns the ids of another vocabulary, which WRONG_VOCABULARY names."""
     other = _core.Engine.open(os.environ["WRONG_VOCABULARY"])
     return _core.DeviceEncoder(other.greedy() if engine.mode == "greedy" else other, device, **how)
 
@@ -33,14 +33,14 @@ class _Failing:
 
 
 class Crashing(_Failing):
-    """Ends the process, with greedy vocabularies."""
+    """An encoder that ends the process in greedy mode."""
 
     def fail(self) -> None:
         os.kill(os.getpid(), signal.SIGSEGV)
 
 
 class Hanging(_Failing):
-    """Never returns, with greedy vocabularies."""
+    """An encoder that never returns in greedy mode."""
 
     def fail(self) -> None:
         time.sleep(10_000)

@@ -1,4 +1,5 @@
-"""Hostile files: how each is made, and what the documentation promises for it."""
+"""A case of the gallery of hostile files: how the file is made, and the error that the documentation promises for
+it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ ACCEPTED = "accepted"
 class Case(NamedTuple):
     """One file, or another object with a file's name.
 
-    - `make` creates it in an empty directory and returns its path.
+    - `make` creates the file in an empty directory and returns its path.
     - `error` is the class that opening raises, or `ACCEPTED` for a file that must open with the ids of the good one.
     - `promise` is the message in the documentation's table (see promises.py), or empty for any of them.
     - `says` is a regular expression that the message must match besides.
@@ -32,7 +33,7 @@ class Case(NamedTuple):
 
 
 def file_of(data: bytes, name: str = "hostile.dat") -> Callable[[Path], Path]:
-    """Make a file with these bytes."""
+    """Return a function that writes a file with these bytes into a directory, for `Case.make`."""
 
     def make(directory: Path) -> Path:
         path = directory / name

@@ -56,7 +56,8 @@ def profile(path: str) -> list[int]:
 
 
 def converted(path: str) -> list[int]:
-    """Convert with `crayon_hf.formats` into a directory, in which a refused source leaves no trace."""
+    """Convert a file with `crayon_hf.formats` into a directory; if the file is refused, the directory must not
+    exist."""
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "made")
         try:
@@ -68,11 +69,11 @@ def converted(path: str) -> list[int]:
 
 
 class Failed(Exception):
-    """A command's messages on stderr."""
+    """A command failed. The message is its exit code and its output on stderr."""
 
 
 def run(*words: str) -> str:
-    """Run a command. Returns ``ok`` if it wrote anything to stdout."""
+    """Run a ``crayon-hf`` command. Returns ``ok`` if it wrote anything to stdout."""
     out, error = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         code = command_line(words)
@@ -112,7 +113,8 @@ WAYS: dict[str, Callable[[str], Any]] = {
 
 
 def judge(way: str, path: str, good: list[str], known: dict[str, list[Any]]) -> tuple[str, str, str]:
-    """Return the class of the error, its message, and damage in this process since."""
+    """Open a file in one way. Returns the class of the error, its message, and any damage that opening did to this
+    process."""
     open_before = len(os.listdir("/proc/self/fd"))
     error, message, fault = "accepted", "", ""
     try:

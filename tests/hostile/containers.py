@@ -1,7 +1,7 @@
-"""A cartridge for each row of the page's table about headers, the section table and the places of sections.
+"""Hostile cartridges with a wrong header, section table or place of a section: one for each documented error.
 
-Unless a case says otherwise, the checksum of its header and table is right: it is forged, not damaged. The engine's own
-tests have more of each kind (tests/support/cartridge_lies.py).
+Unless a case says otherwise, the checksum of its header and table is right: the file is forged, not damaged.
+tests/support/cartridge_lies.py has more of each kind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERSION = "cartridge {} N is not supported (only {} is): compile it again"
 
 
 def patched(data: bytes, *changes: tuple[int, str, int], sign: bool = True) -> bytes:
-    """The file with some numbers replaced."""
+    """A cartridge with numbers replaced: (position, struct code, value). `sign` corrects the header's checksum."""
     out = bytearray(data)
     for at, code, value in changes:
         struct.pack_into("<" + code, out, at, value)

@@ -1,4 +1,5 @@
-"""The small real cartridges that hostile ones are made from, compiled here from vocabularies trained here."""
+"""Small valid cartridges, from which hostile ones are made. They are compiled from vocabularies that are trained
+here."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ TEXT = "The quick brown fox; naïve crayon <mask> 12345, \u4e2d\u6587."
 
 @cache
 def byte_source() -> bytes:
-    """A ``tokenizer.json`` that becomes byte tables with contents in every section."""
+    """A ``tokenizer.json`` whose cartridge has byte tables with no empty section."""
     text = [*conftest.SENTENCES * 20, Path(tokenize.__file__).read_text(encoding="utf-8")]
     tokenizer = conftest._byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
@@ -45,5 +46,5 @@ KEYS = [(bytes([byte]), byte) for byte in range(256)] + [(b"the", 256), (b" the"
 
 @cache
 def version_2() -> bytes:
-    """A cartridge of CRAYON."""
+    """A cartridge in CRAYON's version 2 format."""
     return _core.write_cartridge_v2(*_core.build_double_array(sorted(KEYS)))

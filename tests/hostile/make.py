@@ -1,4 +1,5 @@
-"""The gallery of hostile files. The module of each part describes its files and their errors."""
+"""Makes the gallery of hostile files from the cases in containers.py, contents.py, documents.py, places.py and
+version_2.py."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ PARTS: dict[str, Callable[[], Iterator[Case]]] = {
 
 
 def make(directory: Path, cases: Iterator[Case]) -> list[tuple[Case, Path]]:
-    """Make every case in its own directory. Yields each with its path."""
+    """Make the file of every case in its own directory. Returns each case with the path of its file."""
     made = []
     for number, case in enumerate(cases):
         place = directory / f"{number:03}"

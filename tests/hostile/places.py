@@ -1,4 +1,5 @@
-"""Objects other than ordinary files: directories, pipes, devices, links, names, sizes. POSIX only."""
+"""Hostile objects other than ordinary files (directories, pipes, devices, links), and files with hostile names or
+sizes. POSIX only."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def _link(name: str, target: str) -> Callable[[Path], Path]:
 
 
 def _beside() -> Iterator[Case]:
-    """A good cartridge with something else beside it, under the name of its ``tokenizer.json``."""
+    """Valid cartridges beside which the name of the ``tokenizer.json`` belongs to a pipe, a device or a link."""
     for name, target in {"a FIFO": None, "/dev/zero": "/dev/zero", "a link to itself": "hostile.json"}.items():
 
         def make(place: Path, target: str | None = target) -> Path:
@@ -100,7 +101,7 @@ def _sizes() -> Iterator[Case]:
 
 
 def _other_sources() -> Iterator[Case]:
-    """Sources of the other kinds that are read whole, and the files beside them that are read."""
+    """Huge files of the other vocabulary formats that are read whole, and huge files beside a vocabulary."""
     heads = {
         "a SentencePiece model": b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02",
         "tekken.json": b'{"config": {}, "vocab": [',

@@ -12,7 +12,7 @@ _HEADING = "## 9. Errors"
 
 @cache
 def promised() -> dict[str, str]:
-    """Each message, as the page writes it, with its class."""
+    """Map each message, as the documentation's table writes it, to the class of the error."""
     _, _, section = PAGE.read_text(encoding="utf-8").partition(f"\n{_HEADING}\n")
     section = section.partition("\n## ")[0]
     rows = re.findall(r"^\| `(.+)` \| `?(\w+)`? \| .*\|$", section, re.MULTILINE)
@@ -21,7 +21,7 @@ def promised() -> dict[str, str]:
 
 @cache
 def pattern_of(promise: str, path: str) -> re.Pattern[str]:
-    """Return the regular expression of a message in the page.
+    """Return the regular expression for a message in the documentation's table.
 
     ``N`` is a number, ``NAME`` a section, ``...`` anything, and ``PATH`` the file. A message without ``PATH`` begins
     with it.

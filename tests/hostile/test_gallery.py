@@ -23,7 +23,7 @@ from tests.support.sampling import sampled
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits of processes")
 
 IN_TURN = ("load_profile", "using_profile", "profile", "encode", "inspect", "info")
-"""Cases are opened by the engine or `Tokenizer.from_file`, and by one of these."""
+"""Other ways to open a file. Each case is opened by the engine or `Tokenizer.from_file`, and in one of these ways."""
 
 
 class Verdict(NamedTuple):
@@ -43,7 +43,7 @@ class Gallery(NamedTuple):
 
 @pytest.fixture(scope="module")
 def goods(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The good files, including the originals of hostile ones."""
+    """The paths of valid files, including the originals of hostile files."""
     directory = tmp_path_factory.mktemp("good")
     files = {"text.dat": good.text_tables(), "bytes.dat": good.byte_tables(), "version_2.dat": good.version_2()}
     (directory / "text.json").write_bytes(text_source("llama_like"))  # the conversion of a cartridge reads it
@@ -83,7 +83,8 @@ def ways_of(part: str, number: int, case: Case, path: Path) -> Iterator[str]:
 
 
 def judged(requests: list[tuple[Case, str, str]], goods: list[str], directory: Path) -> list[Verdict]:
-    """The verdict of each case. Cases that kill their child, or keep it busy, have that as their verdict."""
+    """Open cases in child processes, and return a verdict for each. If a case kills its child process, or keeps it
+    busy, the verdict says so."""
     verdicts: dict[int, list[str]] = {}
     root = Path(__file__).parents[2]
     path = os.pathsep.join([*(entry for entry in sys.path if entry), str(root)])
@@ -113,7 +114,7 @@ def judged(requests: list[tuple[Case, str, str]], goods: list[str], directory: P
 
 
 def fault_of(verdict: Verdict) -> str | None:
-    """Return the fault of a verdict, or None."""
+    """Return how a verdict breaks the documentation's promise, or None."""
     case, message = verdict.case, verdict.message
     if verdict.fault:
         return verdict.fault

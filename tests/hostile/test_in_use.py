@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="files are not mapped th
 
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
-    """A directory that any user can read, unlike those of pytest."""
+    """A directory that any user can read, unlike pytest's temporary directories."""
     path = Path(tempfile.mkdtemp())
     path.chmod(0o755)
     yield path
@@ -67,7 +67,8 @@ print(json.dumps(out))
 
 
 def test_no_permission(open_to_all: Path) -> None:
-    """A file, and a file in a closed directory, cannot be read. A cache without write permission does no harm."""
+    """Opening a file without read permission, or in a directory without it, gives a clear error. A cache without write
+    permission does no harm."""
     names = {name: open_to_all / name for name in ("good.dat", "closed.dat", "closed.json", "closed")}
     for name in ("good.dat", "closed.dat"):
         names[name].write_bytes(good.text_tables())

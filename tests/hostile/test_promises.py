@@ -1,4 +1,4 @@
-"""The page's table of errors and the gallery have the same cases."""
+"""The documentation's table of errors and the gallery of hostile files have the same cases."""
 
 from __future__ import annotations
 

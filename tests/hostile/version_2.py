@@ -1,4 +1,4 @@
-"""Damaged cartridges of CRAYON. They have no checksums, so only their contents can be checked."""
+"""Damaged cartridges in CRAYON's version 2 format. It has no checksums, so only the contents can be checked."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def cases() -> Iterator[Case]:
 
 
 def _beside(data: bytes) -> Callable[[Path], Path]:
-    """A good cartridge with this ``.json`` beside it."""
+    """A valid version 2 cartridge with these bytes as the ``.json`` list of tokens beside it."""
 
     def make(directory: Path) -> Path:
         (directory / "hostile.json").write_bytes(data)

@@ -1,4 +1,4 @@
-"""A local Hub, and a client's home."""
+"""Fixtures: a local Hub, and the home directory of its client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.hub.local_hub import LocalHub
 
 @pytest.fixture
 def hub() -> Iterator[LocalHub]:
-    """An empty Hub. At the end, the test fails if it received unknown requests."""
+    """An empty local Hub. At the end, the test fails if the Hub received requests that it does not implement."""
     with LocalHub() as hub:
         yield hub
         assert hub.unknown() == []
@@ -20,5 +20,5 @@ def hub() -> Iterator[LocalHub]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A client's home."""
+    """The home directory of a client's user."""
     return tmp_path / "home"

@@ -1,4 +1,4 @@
-"""Clients of a local Hub, each in its own process: the client reads its endpoint at import."""
+"""Runs clients of a local Hub, each in its own process, because huggingface_hub reads the Hub's address at import."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from tests.hub.local_hub import LocalHub
 
 
 def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environment: Any) -> subprocess.Popen[str]:
-    """Start Python with this code, or with these arguments (`["-m", "crayon_hf", "pull", "user/repo"]`).
+    """Start a Python process that uses the Hub `hub`, for a user with this home directory.
 
-    Other keywords go to `LocalHub.environment`.
+    `what` is code, or a list of arguments like `["-m", "crayon_hf", "pull", "user/repo"]`. Other keywords go to
+    `LocalHub.environment`.
     """
     arguments = ["-c", textwrap.dedent(what)] if isinstance(what, str) else list(what)
     home.mkdir(parents=True, exist_ok=True)
@@ -34,7 +35,7 @@ def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environ
 def run_client(
     hub: LocalHub, what: str | Sequence[str], home: Path, *, check: bool = False, **environment: Any
 ) -> subprocess.CompletedProcess[str]:
-    """`start_client`, then wait for its end. With `check` its exit status must be 0."""
+    """Start a client as `start_client` does, and wait for its end. With `check` its exit status must be 0."""
     with start_client(hub, what, home, **environment) as process:
         try:
             out, err = process.communicate(timeout=120)
@@ -67,7 +68,7 @@ for line in sys.stdin:
 
 
 class Session:
-    """One process that runs commands of `crayon-hf` in turn, to import modules only once."""
+    """A client process that runs several `crayon-hf` commands in turn, to import modules only once."""
 
     def __init__(self, hub: LocalHub, home: Path, **environment: Any) -> None:
         home.mkdir(parents=True, exist_ok=True)
@@ -83,7 +84,7 @@ class Session:
         )
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run one command. Returns its exit code and output."""
+        """Run a command with these arguments. Returns its exit code and output."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(arguments), file=self._process.stdin, flush=True)

@@ -1,4 +1,4 @@
-"""Faults of a local Hub, at requests that match a pattern, once or several times."""
+"""Faults that a local Hub makes when it answers requests that match a pattern, once or several times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of one answer. Make one with the functions below."""
+    """A fault in the Hub's answer to a request. The functions below make the kinds of faults."""
 
     name: str
     status: int = 0
@@ -19,7 +19,7 @@ class Fault:
     seconds: float = 0.0
     fraction: float = 1.0
     needs_body: bool = False
-    """Whether only answers with a file can have this fault; others pass and do not count."""
+    """Whether only an answer with a file can have this fault. Other answers are sent without it, and do not count."""
 
 
 def status(code: int, message: str = "", *, error_code: str = "", retry_after: int | None = None) -> Fault:
@@ -28,7 +28,8 @@ def status(code: int, message: str = "", *, error_code: str = "", retry_after: i
 
 
 def drop_request(fraction: float = 0.0) -> Fault:
-    """Close the connection after this part of the request's body. The request is neither carried out nor answered."""
+    """Close the connection after receiving this fraction of the request's body. The request is neither carried out nor
+    answered."""
     return Fault("drop request", fraction=fraction)
 
 
@@ -38,22 +39,22 @@ def drop_answer() -> Fault:
 
 
 def drop_body(fraction: float = 0.5) -> Fault:
-    """Close the connection after this part of the file. Content-Length is that of the whole file."""
+    """Close the connection after sending this fraction of the file. Content-Length is that of the whole file."""
     return Fault("drop body", fraction=fraction, needs_body=True)
 
 
 def cut_body(fraction: float = 0.5) -> Fault:
-    """Send only this part of the file, with the Content-Length of the part."""
+    """Send only this fraction of the file, with the Content-Length of the sent part."""
     return Fault("cut body", fraction=fraction, needs_body=True)
 
 
 def alter_body(fraction: float = 0.5) -> Fault:
-    """Change one byte of the file, at this fraction of its length. The ETag stays."""
+    """Send the file with one byte changed, at this fraction of its length, and the ETag of the unchanged file."""
     return Fault("alter body", fraction=fraction, needs_body=True)
 
 
 def stall_body(fraction: float = 0.5, seconds: float = 60.0) -> Fault:
-    """Send this part of the file, wait some seconds, then send the other part."""
+    """Send this fraction of the file, wait some seconds, then send the rest."""
     return Fault("stall body", fraction=fraction, seconds=seconds, needs_body=True)
 
 
@@ -71,13 +72,13 @@ class Rule:
     path: re.Pattern[str]
     times: int
     made: int = 0
-    """How often the fault was made."""
+    """How often the Hub has made the fault."""
     reached: threading.Event = field(default_factory=threading.Event)
     """Set when an answer reaches the fault: a test that kills a client in the middle waits for it."""
 
 
 class Faults:
-    """The pending faults."""
+    """The faults that the Hub has still to make."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -94,7 +95,8 @@ class Faults:
             self._rules.clear()
 
     def take(self, method: str, target: str, *, body: bool) -> Rule | None:
-        """Return and count the fault of this answer, if any. `body`: the answer has a file."""
+        """Return and count the fault for the answer to this request, if any. `body` says whether the answer has a
+        file."""
         with self._lock:
             for rule in self._rules:
                 if rule.fault.needs_body != body or rule.made >= rule.times:

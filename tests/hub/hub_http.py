@@ -19,16 +19,16 @@ from tests.hub.hub_faults import Fault, Faults, Rule
 
 @dataclass
 class Request:
-    """A request, and its answer."""
+    """A request to the Hub, and the status of the answer."""
 
     method: str
     target: str
-    """Path and query as sent."""
+    """The path and query as the client sent them."""
     headers: dict[str, str]
-    """Names in lower case."""
+    """The headers, with names in lower case."""
     body: bytes = field(default=b"", repr=False)
     status: int | None = None
-    """The status of the answer; None without an answer."""
+    """The status of the Hub's answer; None if it sent none."""
     known: bool = True
     """Whether the local Hub implements this request."""
 
@@ -49,7 +49,8 @@ class Request:
 
 @dataclass
 class Answer:
-    """A status, headers and a body. `is_file`: it is sent with ranges, and can have the faults of files."""
+    """An answer's status, headers and body. If `is_file`, the client can ask for a range of the body, and the answer
+    can have the faults that need a file."""
 
     status: int = 200
     body: bytes = b""
@@ -62,7 +63,7 @@ def answer_json(value: Any, status: int = 200) -> Answer:
 
 
 def answer_error(status: int, message: str, code: str = "") -> Answer:
-    """An error in the service's format: JSON, and for HEAD only headers."""
+    """An error in the format of the real Hub: a JSON body, and headers that answer a HEAD request."""
     headers = {"X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
     answer = answer_json({"error": message}, status)
     answer.headers |= headers
@@ -70,7 +71,7 @@ def answer_error(status: int, message: str, code: str = "") -> Answer:
 
 
 class Server(ThreadingHTTPServer):
-    """A server on a free port of this machine, with a thread for each connection."""
+    """An HTTP server on a free port of this machine, with a thread for each connection."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -114,11 +115,11 @@ def hang_up(connection: socket.socket) -> None:
 
 
 class Dropped(Exception):
-    """Close the connection without an answer."""
+    """Raised to close the connection without an answer."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handles the requests of one connection."""
 
     protocol_version = "HTTP/1.1"
     server_version = "LocalHub"
@@ -166,7 +167,8 @@ class Handler(BaseHTTPRequestHandler):
         self._send(request, answer)
 
     def _read(self, fault: Fault) -> bytes:
-        """Return the request's body. Raises Dropped for the fault "drop request", and if the client ends too early."""
+        """Return the request's body. Raises Dropped for the fault "drop request", and if the client closes the
+        connection too early."""
         length = int(self.headers.get("Content-Length", 0))
         if fault.name == "drop request":
             self.rfile.read(int(length * fault.fraction))
@@ -223,7 +225,7 @@ _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
 def in_range(request: Request, answer: Answer) -> Answer:
-    """Return the answer for the requested range of the file: 200, 206, 304 or 416."""
+    """Return the answer for the range of the file that the request asks for: status 200, 206, 304 or 416."""
     data = answer.body
     headers = {"Accept-Ranges": "bytes", **answer.headers}
     if answer.headers.get("ETag") in [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]:

@@ -1,6 +1,6 @@
-"""The local Hub's answers to each request of the client, equal to the service's.
+"""The local Hub's answers to each kind of request, equal to those of huggingface.co.
 
-The page "Hub API endpoints" documents some of them; the client uses the others.
+The page "Hub API endpoints" of the Hub's documentation describes some requests; huggingface_hub sends the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.hub.hub_http import Answer, Request, answer_error, answer_json
 from tests.hub.hub_storage import Commit, Entry, Missing, Refused, Repository, Storage
 
 LARGE = 10 << 20
-"""Larger files always go to LFS."""
+"""A size in bytes. Larger files always go to LFS."""
 _REPO = r"(?P<repo>[^/]+(?:/[^/]+)??)"
 _REVISION = r"(?P<revision>[^/]+)"
 PROPOSE = "Forbidden: pass `create_pr=1` as a query parameter to create a Pull Request"
@@ -28,7 +28,7 @@ ROUTES: list[tuple[str, re.Pattern[str], Route]] = []
 
 
 class Token(NamedTuple):
-    """The user of a token, and its rights: `write` to the user's own repositories, or `read`."""
+    """The user who owns a token, and the token's role: `write` (to the user's own repositories) or `read`."""
 
     user: str
     role: str = "write"
@@ -43,7 +43,7 @@ def route(method: str, path: str) -> Callable[[Route], Route]:
 
 
 class Routes:
-    """The answers of one Hub."""
+    """Answers the requests to one local Hub, from its storage."""
 
     def __init__(self, storage: Storage, tokens: dict[str, Token]) -> None:
         self.storage = storage
@@ -52,7 +52,7 @@ class Routes:
         self.storage_url = ""
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request. Errors are answers, too."""
+        """Return the answer to a request. An error becomes an answer, too."""
         method = "GET" if request.method == "HEAD" else request.method
         try:
             token = self._who(request.headers.get("authorization"))
@@ -73,7 +73,7 @@ class Routes:
     # -- rights
 
     def _who(self, authorization: str | None) -> Token | None:
-        """Return the user of a request; None without a token. An unknown token is always refused."""
+        """Return the token that a request sends, or None if it sends none. An unknown token is always refused."""
         if authorization is None:
             return None
         token = self.tokens.get(authorization.removeprefix("Bearer "))
@@ -87,8 +87,8 @@ class Routes:
         return token
 
     def see(self, repo: str, token: Token | None) -> Repository:
-        """Check that the user can see the repository, its file names and its card. Other users get 404 for a
-        private one."""
+        """Check that the token's user can see the repository, its file names and its card. For a private repository,
+        other users get status 404."""
         try:
             repository = self.storage.repository(repo)
         except Missing:
@@ -99,20 +99,20 @@ class Routes:
         return repository
 
     def read(self, repo: str, token: Token | None) -> None:
-        """Check that the user can read the files of a visible repository."""
+        """Check that the token's user can read the files of a repository."""
         repository = self.see(repo, token)
         if repository.gated and (token is None or token.user != repository.owner):
             raise Refused(403 if token else 401, f"Access to model {repo} is restricted", "GatedRepo")
 
     def write(self, owner: str, token: Token | None) -> Token:
-        """Check that the user can change or create a repository."""
+        """Check that the token's user can change or create a repository of `owner`."""
         token = self.propose(token)
         if token.user != owner:
             raise Refused(403, PROPOSE)
         return token
 
     def propose(self, token: Token | None) -> Token:
-        """Check that the user can open a pull request in a readable repository."""
+        """Check that the token allows its user to open a pull request."""
         token = self._known(token)
         if token.role == "read":
             raise Refused(403, "Forbidden: you must use a write token")
@@ -190,7 +190,7 @@ class Routes:
 
     @route("GET", f"/{_REPO}/resolve/{_REVISION}/(?P<path>.+)")
     def resolve(self, request: Request, token: Token | None, repo: str, revision: str, path: str) -> Answer:
-        """Redirect to a file: an LFS file to the other host with a signed URL, other files to this host."""
+        """Redirect to a file: for an LFS file to a signed URL of the storage host, for other files to this host."""
         commit, entry = self._entry(repo, token, revision, path)
         headers = {"X-Repo-Commit": commit.sha, "X-Linked-Etag": f'"{entry.etag}"', "X-Linked-Size": str(entry.size)}
         if entry.lfs:
@@ -217,14 +217,15 @@ class Routes:
         return commit, commit.files[path]
 
     def signed(self, method: str, sha256: str) -> str:
-        """Return the URL at the other host that allows one method for one blob."""
+        """Return the signed URL of the storage host that allows one HTTP method for one blob."""
         return f"{self.storage_url}/repos/{sha256}?signature={self._signature(method, sha256)}"
 
     def _signature(self, method: str, sha256: str) -> str:
         return hmac.new(b"local hub", f"{method} {sha256}".encode(), "sha256").hexdigest()[:32]
 
     def answer_storage(self, request: Request) -> Answer:
-        """Answer for the other host, which checks signatures instead of tokens, and digests of uploads."""
+        """Answer a request to the storage host, which checks signatures of URLs instead of tokens, and digests of
+        uploads."""
         method = "GET" if request.method == "HEAD" else request.method
         sha256 = request.path.rsplit("/", 1)[-1]
         if request.query.get("signature") != [self._signature(method, sha256)]:
@@ -261,8 +262,8 @@ class Routes:
 
     @route("POST", f"/api/models/{_REPO}/preupload/{_REVISION}")
     def preupload(self, request: Request, token: Token | None, repo: str, revision: str) -> Answer:
-        """For each file: whether it goes into the commit or to LFS, whether .gitignore has it, and its current
-        state."""
+        """Say for each file that a client wants to upload whether it goes into the commit or to LFS, whether .gitignore
+        has it, and its current state."""
         self._may_change(request, repo, token)
         commit = self.storage.resolve(repo, revision)
         asked = request.json()
@@ -305,7 +306,7 @@ class Routes:
 
     @route("POST", f"/api/models/{_REPO}/commit/{_REVISION}")
     def commit(self, request: Request, token: Token | None, repo: str, revision: str) -> Answer:
-        """Apply a commit given as lines of JSON, completely or not at all."""
+        """Apply the commit that the request has as lines of JSON, completely or not at all."""
         propose = self._may_change(request, repo, token)
         header: dict[str, Any] = {}
         changes: dict[str, Entry | None] = {}
@@ -334,7 +335,8 @@ class Routes:
 
 
 def upload_mode(path: str, size: int, sample: bytes, attributes: str) -> str:
-    """`lfs` or `regular`, by .gitattributes, by size, and by whether the file begins as text."""
+    """Return `lfs` or `regular` for a file to upload, by .gitattributes, its size, and whether `sample`, its beginning,
+    is text."""
     patterns = [line.split()[0] for line in attributes.splitlines() if "filter=lfs" in line.split()]
     if size > LARGE or b"\0" in sample or _matches(path, patterns):
         return "lfs"

@@ -12,7 +12,7 @@ MAIN = "refs/heads/main"
 
 
 class Missing(LookupError):
-    """A repository, revision or entry is missing; `code` is the service's name for this error."""
+    """A repository, revision or entry is missing; `code` is huggingface.co's name for this error."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One file of a commit: its length, SHA-256, git id, and whether git would store an LFS pointer."""
+    """One file of a commit: its length, its SHA-256, its git id, and whether git stores an LFS pointer instead."""
 
     size: int
     sha256: str
@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def etag(self) -> str:
-        """The client's name of the content: SHA-256 with LFS, else git's SHA-1."""
+        """The ETag, by which clients name the file's content: the SHA-256 of an LFS file, else git's SHA-1."""
         return self.sha256 if self.lfs else self.oid
 
 
@@ -56,7 +56,7 @@ class Commit:
 
 @dataclass
 class Repository:
-    """A repository; `gated` is the value that the client shows."""
+    """A repository. `gated` is the value of this field in the answers about the repository."""
 
     id: str
     private: bool = False
@@ -69,7 +69,7 @@ class Repository:
         return self.id.split("/")[0]
 
     def add(self, ref: str, parent: str | None, title: str, files: Mapping[str, Entry]) -> Commit:
-        """Add a commit and set `ref` to it."""
+        """Add a commit with these files, and let `ref` name it."""
         facts = (self.id, parent, title, sorted(files.items()), time.time_ns())
         commit = Commit(hashlib.sha1(repr(facts).encode()).hexdigest(), parent, title, dict(sorted(files.items())))
         self.commits[commit.sha] = commit
@@ -78,7 +78,7 @@ class Repository:
 
 
 class Storage:
-    """Repositories and blobs. Changes hold `lock`."""
+    """The repositories and blobs of a local Hub. A change holds `lock`."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -90,7 +90,8 @@ class Storage:
         self._repositories: dict[str, Repository] = {}
 
     def create(self, repo_id: str, *, private: bool = False, gated: str | bool = False) -> Repository:
-        """Create a repository with the service's first commit: .gitattributes. Refused (409) if it exists."""
+        """Create a repository with the first commit of huggingface.co: a .gitattributes. Raises Refused (409) if the
+        repository exists."""
         with self.lock:
             if repo_id in self._repositories:
                 raise Refused(409, "You already created this model repo")
@@ -125,7 +126,7 @@ class Storage:
             yield from self.history(repo_id, self.repository(repo_id).commits[commit.parent])
 
     def entry(self, data: bytes, *, lfs: bool = False) -> Entry:
-        """Store the bytes. Returns their entry for a commit."""
+        """Store the bytes of a file. Returns the file's entry for a commit."""
         sha256 = hashlib.sha256(data).hexdigest()
         self.blobs[sha256] = data
         pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {len(data)}\n".encode()

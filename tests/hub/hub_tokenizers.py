@@ -1,4 +1,4 @@
-"""Tokenizers for a Hub: a tokenizer.json with its cartridge, and cartridges that must not be used."""
+"""Files for repositories of a local Hub: a tokenizer.json with its cartridge, and cartridges that must not be used."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.support.cartridge_cases import signed
 
 
 def repository(source: bytes | Path) -> dict[str, bytes]:
-    """A tokenizer.json and its cartridge."""
+    """The files of a repository with a tokenizer.json and its cartridge, by name."""
     data = source if isinstance(source, bytes) else source.read_bytes()
     return {"tokenizer.json": data, "tokenizer.dat": compile_json(data)}
 
 
 def with_token(source: Path, token: str) -> bytes:
-    """The same tokenizer with one more token."""
+    """The tokenizer.json at `source` with one more added token."""
     document = json.loads(source.read_bytes())
     ids = [token["id"] for token in document["added_tokens"]] + list(document["model"]["vocab"].values())
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
@@ -28,7 +28,7 @@ def with_token(source: Path, token: str) -> bytes:
 
 
 def without_a_merge(source: bytes) -> bytes:
-    """The same tokenizer except for one merge: two tokens have each other's ids."""
+    """The tokenizer.json `source` with two merges exchanged, and the ids of their products as well."""
     document = json.loads(source)
     vocab = document["model"]["vocab"]
     merges = document["model"]["merges"]
@@ -39,7 +39,7 @@ def without_a_merge(source: bytes) -> bytes:
 
 
 def resigned(cartridge: bytes, source: bytes) -> bytes:
-    """The cartridge with the source digest of `source` and valid checksums."""
+    """A cartridge changed to claim the tokenizer.json `source` as its source, with valid checksums."""
     data = bytearray(cartridge)
     data[32:64] = sha256(source).digest()
     return signed(data)
@@ -50,7 +50,8 @@ LIES = ("lying about its tokens", "lying about its merges")
 
 
 def unsound(source: bytes, other: bytes) -> dict[str, tuple[bytes, str]]:
-    """Cartridges that must not be used for `source`, each with its message; `other` is another tokenizer's source."""
+    """Cartridges that must not be used for the tokenizer.json `source`, each with the expected message. `other` is the
+    tokenizer.json of another tokenizer."""
     good = compile_json(source)
     next_revision = bytearray(good)
     struct.pack_into("<I", next_revision, 20, struct.unpack_from("<I", good, 20)[0] + 1)

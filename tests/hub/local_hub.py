@@ -6,8 +6,8 @@
         subprocess.run([...], env=hub.environment(home))
         assert hub.asked("GET", "tokenizer.json")
 
-It has only models, no Xet, and two users. Two servers replace the service's hosts: `hub.url`, and one for LFS files,
-which has signed URLs and never sees a token.
+It has only models, no Xet, and two users. Two servers replace the hosts of huggingface.co: `hub.url`, and one for LFS
+files, which has signed URLs and never sees a token.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tests.hub.hub_routes import Routes, Token, upload_mode
 from tests.hub.hub_storage import Commit, Entry, Missing, Storage
 
 PATIENCE = Path(__file__).parent / "impatient"
-"""The directory of a sitecustomize.py that shortens waits between the client's retries."""
+"""The directory of a sitecustomize.py that shortens the waits between a client's retries."""
 _NOT_PASSED_ON = re.compile(r"(HF_|HUGGING|TRANSFORMERS_|CRAYON_|XDG_|PYTEST_).*|.*_proxy|HOME", re.IGNORECASE)
 
 
 class LocalHub:
-    """Servers that a context manager starts and ends."""
+    """A Hub on this machine. As a context manager it starts and ends its servers."""
 
     token = "hf_LocalHubWrites"
     """A token of `user`, who may write to names that begin with `user/`."""
@@ -40,7 +40,7 @@ class LocalHub:
     def __init__(self) -> None:
         self.storage = Storage()
         self.requests: list[Request] = []
-        """Every request so far, in order."""
+        """Every request that the Hub has received, in order."""
         self._faults = Faults()
         self._routes = Routes(self.storage, {self.token: Token("user"), self.read_token: Token("user", "read")})
 
@@ -67,7 +67,8 @@ class LocalHub:
     def environment(
         self, home: Path, *, token: str | None = token, offline: bool = False, timeout: int = 30
     ) -> dict[str, str]:
-        """Return the environment of a client with the home `home`: this Hub, its own caches, nothing of the user's.
+        """Return the environment variables for a client with the home directory `home`: it uses this Hub and its own
+        caches, and nothing of the user who runs the tests.
 
         `token=None` means not logged in. `timeout` is the client's, in seconds. The client retries as often as usual,
         with shorter waits.
@@ -109,8 +110,8 @@ class LocalHub:
         revision: str = "main",
         title: str = "A commit of a test",
     ) -> str:
-        """Commit these files (None: removes). Makes the repository and the branch if necessary. Returns the commit's
-        id."""
+        """Commit these files; None as contents removes a file. Creates the repository and the branch if necessary.
+        Returns the commit's id."""
         if not self.exists(repo):
             self.create(repo)
         if self.storage.ref_of(repo, revision) is None:
@@ -149,7 +150,7 @@ class LocalHub:
     # -- faults and the log
 
     def fail(self, fault: Fault, *, method: str | None = None, path: str = "", times: int = 1) -> Rule:
-        """Make a fault at the next `times` requests that match.
+        """Make the fault in the answers to the next `times` requests that match `method` and `path`.
 
         `path` is a regular expression for any part of path and query, percent-decoded; a file in LFS has its name in
         the query. See hub_faults for the faults. The first rule that matches is used.
@@ -161,7 +162,7 @@ class LocalHub:
         self._faults.clear()
 
     def asked(self, method: str | None = None, path: str = "") -> list[Request]:
-        """Return the requests so far that match: `path` as for `fail`."""
+        """Return the requests so far that match `method` and `path`, which is a regular expression as for `fail`."""
         wanted = re.compile(path)
         return [r for r in self.requests if (method or r.method) == r.method and wanted.search(unquote(r.target))]
 

@@ -1,4 +1,5 @@
-"""The model card: metadata is kept, no text is lost, and no text becomes markup by accident."""
+"""`make_card` adds our part to a repository's model card: metadata and text of the card are kept, and no text becomes
+markup by accident."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def metadata(card: str) -> Any:
 
 
 def before(card: str) -> tuple[str, dict[str, Any], str]:
-    """The YAML of a card, its values, and the text, as the Hub's client sees them."""
+    """Split a card as huggingface_hub does: its YAML, the values in the YAML, and the text."""
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     card = card.removeprefix("\ufeff")
@@ -70,7 +71,8 @@ SPACES = pytest.param("white space around", marks=since_hub_1("sees no metadata 
 
 @pytest.mark.parametrize("name", [SPACES if name in SPACES.values else name for name in SHAPES])
 def test_what_there_was_stays(name: str) -> None:
-    """The bytes around our part are unchanged. A second run gives the same, and replaces our part."""
+    """The bytes of a card around our part are unchanged. Making the card again replaces our part, and gives the
+    same."""
     shape = SHAPES[name]
     block, had, text = before(shape)
     card = make_card(shape, FACTS, agreeing())
@@ -145,7 +147,7 @@ def test_hostile_texts(text: str) -> None:
 
 
 def without_code(card: str) -> str:
-    """The card without code and without escaped backslashes, so that each remaining backslash escapes."""
+    """The card without code and without escaped backslashes, so that each remaining backslash escapes a character."""
     text = re.sub(r"^(`{3,})\w+\n.*?^\1$", "", card, flags=re.DOTALL | re.MULTILINE).replace("\\\\", "")
     return re.sub(r"(?<!\\)`[^`\n]*`", "``", text)
 

@@ -24,7 +24,7 @@ PULL = ["-m", "crayon_hf", "pull", REPO]
 
 @pytest.fixture(scope="module")
 def shelf(qwen_like: Path, gpt2_like: Path) -> Iterator[LocalHub]:
-    """A Hub with a repository in two versions."""
+    """A local Hub with a repository in two versions."""
     with LocalHub() as hub:
         two_versions(hub, qwen_like, gpt2_like)
         yield hub
@@ -39,7 +39,8 @@ def running(shelf: LocalHub, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture
 def crayon(running: Session, shelf: LocalHub) -> Iterator[Session]:
-    """`crayon("pull", ...)` for a user without profiles. The fixture removes all faults of earlier tests."""
+    """A function `crayon("pull", ...)` that runs a command for a user without profiles. The fixture removes the test's
+    faults."""
     for path in running.home.iterdir():
         shutil.rmtree(path)
     shelf.requests.clear()

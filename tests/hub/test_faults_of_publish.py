@@ -42,7 +42,7 @@ CASES = {
     "commit answer dropped": ("commit", hub_faults.drop_answer(), UNREACHABLE),
     "commit overtaken": ("commit", OVERTAKEN, "another commit"),
 }
-"""By the name of a case: a step, its fault, and the message."""
+"""By the name of a case: the step of the publication that meets a fault, the fault, and the expected message."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def shelf() -> Iterator[LocalHub]:
 
 @pytest.fixture(scope="module")
 def crayon(shelf: LocalHub, tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path) -> Iterator[Session]:
-    """`crayon("publish", ...)`, in a directory with a tokenizer and its report."""
+    """A function `crayon("publish", ...)` that runs a command in a directory with a tokenizer and its parity report."""
     home = tmp_path_factory.mktemp("home")
     data = gpt2_like.read_bytes()
     report = agreeing()
@@ -79,7 +79,7 @@ def commits(hub: LocalHub) -> int:
 
 
 def is_whole(hub: LocalHub, home: Path) -> None:
-    """Check that every file is there, and that the cartridge matches the tokenizer."""
+    """Check that the repository has every file of a publication, and that the cartridge matches the tokenizer.json."""
     assert {"README.md", "crayon-hf/parity.html", "crayon-hf/parity.json"} < set(hub.files(REPO))
     assert hub.read(REPO, "tokenizer.json") == (home / "source" / "tokenizer.json").read_bytes()
     engine = _core.Engine.from_bytes(hub.read(REPO, "tokenizer.dat"))

@@ -1,4 +1,4 @@
-"""Opening a repository on the Hub with its cartridge, with transformers and without."""
+"""Opening a tokenizer from a Hub repository that has a cartridge, with transformers and without."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def facts(tokenizer):
 
 
 def script(hub: LocalHub, home: Path, code: str, **options: Any) -> Any:
-    """Run a program and return its output, parsed as JSON."""
+    """Run a program as a client of the Hub, and return its output, parsed as JSON."""
     return json.loads(run_client(hub, BEGIN + code, home, check=True, **options).stdout)
 
 

@@ -1,4 +1,5 @@
-"""The playground opens repositories of the Hub. Requests to the Hub contain their names, and no text."""
+"""The playground opens tokenizers of Hub repositories. Its requests to the Hub have the repositories' names, and never
+the user's text."""
 
 from __future__ import annotations
 

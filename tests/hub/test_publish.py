@@ -1,4 +1,4 @@
-"""publish to a local Hub with the real client, each time in its own process."""
+"""`crayon-hf publish` to a local Hub with the real client, each time in its own process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Publish = Callable[..., CompletedProcess[str]]
 
 @pytest.fixture
 def source(tmp_path: Path, gpt2_like: Path) -> Path:
-    """A directory that transformers saved, with unrelated files."""
+    """A tokenizer's directory as transformers saves it, with unrelated files."""
     folder = tmp_path / "source"
     (folder / "additional_chat_templates").mkdir(parents=True)
     files = {
@@ -49,7 +49,8 @@ def source(tmp_path: Path, gpt2_like: Path) -> Path:
 
 
 def report_file(source: Path, path: Path, report: Report | None = None) -> str:
-    """A report of full agreement on this tokenizer.json, without speeds."""
+    """Write a parity report for the tokenizer.json in `source`, by default of full agreement and without speeds.
+    Returns its path."""
     digest = sha256((source / "tokenizer.json").read_bytes()).hexdigest()
     report = replace(agreeing(), speeds=()) if report is None else report
     report = replace(report, target=replace(report.target, source_digest=digest))
@@ -64,7 +65,7 @@ def report(source: Path, tmp_path: Path) -> str:
 
 @pytest.fixture
 def publish(hub: LocalHub, home: Path) -> Publish:
-    """`publish(repo, option, ..., check=True, token=...)`: run the command as a shell does."""
+    """A function `publish(repo, option, ..., check=True, token=...)` that runs `crayon-hf publish` as a shell does."""
 
     def run(*arguments: str, check: bool = True, **options: object) -> CompletedProcess[str]:
         return run_client(hub, ["-m", "crayon_hf", "publish", *arguments], home, check=check, **options)

@@ -1,4 +1,4 @@
-"""`pull` with the real client over a real socket, each time in its own process."""
+"""`crayon-hf pull` from a local Hub with the real client over a real socket, each time in its own process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytest.importorskip("huggingface_hub")
 
 
 class Client:
-    """A user of the local Hub, with their own home."""
+    """A user of the local Hub, with a home directory of their own."""
 
     def __init__(self, hub: LocalHub, home: Path) -> None:
         self.hub, self.home = hub, home
@@ -58,7 +58,7 @@ class Client:
         return json.loads(run_client(self.hub, SCRIPT + code, self.home, check=True, **options).stdout)
 
     def seen(self) -> dict[str, int]:
-        """The files of the profiles, with links resolved."""
+        """The files in the directory of profiles, with the inode that each leads to."""
         return {str(path): path.stat().st_ino for path in self.profiles.rglob("*") if path.name != "lock"}
 
 
@@ -228,7 +228,7 @@ def test_without_a_package(user: Client, package: str, command: str) -> None:
     ],
 )
 def test_what_a_failure_becomes(monkeypatch: pytest.MonkeyPatch, error: OSError, tries: int) -> None:
-    """Temporary failures are retried, after 0.5, 1 and 2 seconds."""
+    """After a temporary failure, a request is retried after 0.5, 1 and 2 seconds."""
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
     calls = []

@@ -24,7 +24,7 @@ Publish = Callable[..., CompletedProcess[str]]
 
 @pytest.fixture
 def publish(hub: LocalHub, home: Path, gpt2_like: Path, tmp_path: Path) -> Publish:
-    """`publish(repo, option, ..., token=...)`: run the command up to the comparison."""
+    """A function `publish(repo, option, ..., token=...)` that runs `crayon-hf publish` until its comparison begins."""
     source = tmp_path / "source"
     source.mkdir()
     (source / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
@@ -99,7 +99,7 @@ def organization(name: str, role: str | None = None, *groups: str) -> dict[str, 
 
 
 def scoped(kind: str, name: str, right: str) -> dict[str, Any]:
-    """A fine-grained token with one scope."""
+    """The answer of whoami about a fine-grained token with one scope."""
     listed = [{"entity": {"type": kind, "name": name}, "permissions": [right]}]
     access = {"displayName": "laptop", "role": "fineGrained", "fineGrained": {"scoped": listed}}
     return {"type": "access_token", "accessToken": access}

@@ -1,4 +1,4 @@
-"""The directory of pulled profiles: consistent at every moment, and no other profile is lost."""
+"""The store of pulled profiles: a profile is all old or all new at every moment, and no other profile is lost."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 
 @pytest.fixture(scope="module")
 def versions(gpt2_like: Path) -> tuple[Files, Files]:
-    """Two commits of one repository: the second has the token <new>."""
+    """The files of two commits of one repository: the second has the token <new>."""
     return repository(gpt2_like), repository(with_token(gpt2_like, "<new>"))
 
 
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of profiles, the first in the search path."""
+    """The path for the store's directory, the first in the search path of profiles."""
     monkeypatch.setenv("CRAYON_PROFILE_DIR", str(tmp_path / "profiles"))
     return tmp_path / "profiles"
 
@@ -40,7 +40,7 @@ def put(directory: Path, files: Files, commit: str = "1", repo: str = "user/mine
 
 
 def contents(directory: Path) -> dict[str, Any]:
-    """Every name below a directory, with its target or its contents."""
+    """Every path below a directory, with a link's target or a file's identity."""
 
     def identity(path: Path) -> Any:
         stat = path.lstat()
@@ -51,13 +51,13 @@ def contents(directory: Path) -> dict[str, Any]:
 
 
 def kept(directory: Path) -> list[str]:
-    """Every name that is not a link with a valid target: the directories, and leftovers."""
+    """The names of the versions that the store keeps, and of leftovers of interrupted installs."""
     inside = [path.name for path in (directory / ".pulled").iterdir() if path.name != "lock"]
     return inside + [path.name for path in directory.iterdir() if path.name.startswith(".") and path.name != ".pulled"]
 
 
 def version_of(name: str = "mine") -> int:
-    """Which of the two `versions` a profile has, by its behaviour."""
+    """Open a profile, and return which of the two `versions` it has by its tokens."""
     tokenizer = Tokenizer.from_profile(name)
     ids = tokenizer.encode("a <new> b").ids
     assert tokenizer.decode(ids, skip_special_tokens=False) == "a <new> b"

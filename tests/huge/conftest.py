@@ -1,4 +1,5 @@
-"""Texts of more than 4 GiB. Only ``make huge`` runs them: each takes minutes, and up to 14 GiB of memory."""
+"""Fixtures for tests with texts of more than 4 GiB, which only ``make huge`` runs: each takes minutes, and up to 14 GiB
+of memory."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 from tests.huge.repeated import Repeated, block_of
 
 DISK = 6 << 30
-"""Bytes of disk that a test here needs at most."""
+"""The most bytes of disk that a test in this folder needs."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,13 +39,14 @@ def _enough_memory(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def block() -> bytes:
-    """Text of a megabyte that begins and ends where every vocabulary here cuts."""
+    """A text of a megabyte that every vocabulary in these tests cuts at both ends, so that it can be repeated."""
     return block_of(1 << 20)
 
 
 @pytest.fixture
 def scratch() -> Iterator[Path]:
-    """A directory on disk (``CRAYON_HUGE_DIR``, else the system's), emptied after the test: pytest keeps its own."""
+    """A temporary directory on disk, in ``CRAYON_HUGE_DIR`` if that is set. It is removed after the test, unlike
+    pytest's."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("CRAYON_HUGE_DIR")) as directory:
         free = os.statvfs(directory)
         if free.f_bavail * free.f_frsize < DISK:
@@ -54,11 +56,11 @@ def scratch() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def byte_level(gpt2_like: Path, block: bytes) -> Repeated:
-    """Byte tables: the path of a vocabulary, and the reference's ids of the block."""
+    """A vocabulary with byte tables, and the reference's ids of the block."""
     return Repeated(gpt2_like, block)
 
 
 @pytest.fixture(scope="session")
 def text_tables(wordpiece_like: Path, block: bytes) -> Repeated:
-    """Text tables: the path of a vocabulary, and the reference's ids of the block."""
+    """A vocabulary with text tables, and the reference's ids of the block."""
     return Repeated(wordpiece_like, block)

@@ -36,7 +36,7 @@ def block_of(size: int, seed: int = 9) -> bytes:
 
 
 class Repeated:
-    """The reference's results for a block and for the tail."""
+    """The ids and offsets that ``tokenizers`` gives for a block and for the tail."""
 
     def __init__(self, vocabulary: Path, block: bytes, tail: bytes = TAIL) -> None:
         self.vocabulary, self.block = vocabulary, block
@@ -46,7 +46,7 @@ class Repeated:
         text = block.decode()
         starts = np.cumsum([0, *(len(character.encode()) for character in text)])
         self.offsets = starts[np.array(encoding.offsets, np.int64)]
-        """In bytes."""
+        """The offsets of the block's tokens, in bytes."""
         self.tail: Ids = np.array(self._encode(tail).ids, np.int32)
         twice = self._encode(block + block + tail).ids
         assert twice == [*self.ids, *self.ids, *self.tail], "the reference does not cut between blocks"
@@ -55,7 +55,8 @@ class Repeated:
         return self.reference.encode(text.decode(), add_special_tokens=False)
 
     def compare(self, parts: Iterable[npt.NDArray[np.integer]], times: int, tail: bool = True) -> int:
-        """Check that all parts together are the ids of `times` blocks and the tail. Returns their number."""
+        """Check that the arrays `parts` together are the ids of `times` blocks and the tail. Returns the number of
+        ids."""
         total = times * len(self.ids)
         several = np.tile(self.ids, 3)
         at = 0

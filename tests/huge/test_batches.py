@@ -18,7 +18,7 @@ BEYOND = (1 << 32) + (1 << 22)
 
 @pytest.mark.gigabytes(11)
 def test_a_batch(byte_level: Repeated) -> None:
-    """One block, several thousand times in a list: 5 GB, 2 * 10^9 ids."""
+    """A batch that has one block several thousand times: 5 GB of text, 2 * 10^9 ids."""
     tokenizer = Tokenizer.from_file(byte_level.vocabulary)
     times = 5_000_000_000 // len(byte_level.block) + 1
     texts = [byte_level.block] * times
@@ -30,7 +30,7 @@ def test_a_batch(byte_level: Repeated) -> None:
 
 @pytest.mark.gigabytes(8)
 def test_one_text_as_a_range(byte_level: Repeated, scratch: Path) -> None:
-    """5 GB in a mapped file, as one text and as two."""
+    """A mapped file of 5 GB is encoded as one text and as two."""
     engine = Tokenizer.from_file(byte_level.vocabulary)._engine
     times = write(scratch / "text.txt", byte_level.block, BEYOND)
     middle, end = (times - 1) * len(byte_level.block), times * len(byte_level.block) + len(TAIL)
@@ -43,7 +43,7 @@ def test_one_text_as_a_range(byte_level: Repeated, scratch: Path) -> None:
 
 @pytest.mark.gigabytes(12)
 def test_more_than_2_to_the_31_ids(qwen_like: Path, scratch: Path) -> None:
-    """A vocabulary in which each digit is a token."""
+    """A text of digits has more than 2^31 ids, since each digit is a token."""
     one = Repeated(qwen_like, b"0123456789 " * 10_000, b"7")
     times = write(scratch / "digits.txt", one.block, (1 << 31) + (1 << 28), b"7")
     engine = Tokenizer.from_file(qwen_like)._engine
@@ -66,7 +66,7 @@ def test_one_thread_and_text_tables(text_tables: Repeated, scratch: Path) -> Non
 
 @pytest.mark.gigabytes(14)
 def test_text_of_more_than_2_to_the_32_bytes(byte_level: Repeated) -> None:
-    """More than 2^31 ids for a token of two bytes. The ids are zeros, which take no memory."""
+    """More than 2^31 ids of a token of two bytes are decoded. The ids are zeros, which take no memory."""
     source = json.loads(byte_level.vocabulary.read_bytes())
     vocab = source["model"]["vocab"]
     two = next(token for token in vocab if len(token) == 2 and token.isascii())

@@ -1,4 +1,4 @@
-"""Beyond the limits: an error that says what to do, at once and without leftovers."""
+"""Texts beyond the limits of a call give an error that says what to do, at once and without leftovers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def test_an_encoding_of_4_gib(byte_level: Repeated) -> None:
 
 
 def test_training_on_a_file(byte_level: Repeated, scratch: Path) -> None:
-    """Training has no such limit. Every count is a multiple of the block's, so the merges are the block's."""
+    """Training on a file has no limit of size. Every count is a multiple of the block's, so the merges are the
+    block's."""
     times = write(scratch / "text.txt", byte_level.block, BEYOND, b"")
     one = scratch / "block.txt"
     one.write_bytes(byte_level.block)

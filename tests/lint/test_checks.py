@@ -99,7 +99,8 @@ PROSE = {
     ids=lambda value: value if "." in str(value) and len(str(value)) < 12 else "",
 )
 def test_prose(tmp_path: Path, name: str, form: str, rule: str, said: str) -> None:
-    """Also in an exception that names another rule; the exception for the rule itself is heeded."""
+    """A text that breaks a rule is found, even beside an exception for another rule, but not beside one for the rule
+    itself."""
     assert prose(tmp_path, name, form.format(said)) == [rule]
     exception = {"md": "<!-- prose: {} -->\n", "py": "# prose: {}\n"}.get(name.rpartition(".")[2], "// prose: {}\n")
     if name != "table.md":

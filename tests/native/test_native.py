@@ -1,6 +1,6 @@
 """Parts of the engine that are hard to reach from Python: the C++ programs beside this file.
 
-Each is compiled with the sources that it needs, and with assertions.
+Each program is compiled with the sources that it needs, and with assertions.
 """
 
 from __future__ import annotations

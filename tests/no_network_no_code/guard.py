@@ -1,4 +1,4 @@
-"""The beginning of child programs that detects code execution and network access.
+"""Runs programs in child processes with a prologue that detects execution of foreign code and network access.
 
 An audit hook sees the interpreter's actions: https://docs.python.org/3/library/audit_events.html.
 """
@@ -38,7 +38,8 @@ sys.addaudithook(hook)
 
 
 def run(program: str, *arguments: Any, cwd: Path, prefix: tuple[str, ...] = (), **environment: str) -> str:
-    """Return the output of the program, which must succeed. HF_HUB_OFFLINE and proxies are not passed on."""
+    """Run a program after the prologue, and return its output. The program must succeed. It does not get HF_HUB_OFFLINE
+    and proxies from the environment."""
     dropped = ("HF_", "TRANSFORMERS_", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
     passed = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     passed["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)

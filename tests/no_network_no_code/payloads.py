@@ -1,4 +1,5 @@
-"""Files that run code if they are loaded the wrong way. Each would write a file named by its canary."""
+"""Files that run code if they are loaded the wrong way. The code would write the file `canary`, which tests look
+for."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 MODULES = ("evil_tokenizer", "tokenization_evil", "tokenizers", "transformers", "json", "regex", "sitecustomize")
-"""Modules in the directory: some that a configuration names, some with names that an import might find."""
+"""Python modules in a model's directory: some that its configuration names, some whose names an import might find."""
 
 CHAT_TEMPLATE = "{{ ''.__class__.__mro__[1].__subclasses__() }}{{ cycler.__init__.__globals__.os.system('true') }}"
 
@@ -62,7 +63,7 @@ def model_directory(directory: Path, tokenizer_json: bytes, canary: Path, *, own
 
 
 def sources(directory: Path, canary: Path) -> list[Path]:
-    """Pickles under the names that readers look for, and JSON that refers to them."""
+    """Write pickles under the file names that our readers look for, and JSON that refers to the pickles."""
     directory.mkdir(parents=True)
     names = (
         *("tokenizer.json", "tekken.json", "vocab.json", "merges.txt", "vocab.txt", "cl100k_base.tiktoken"),

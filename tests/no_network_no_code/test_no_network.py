@@ -48,7 +48,7 @@ print(json.dumps(seen))
 
 @pytest.mark.slow
 def test_what_is_local_needs_no_network(tmp_path: Path, gpt2_like: Path) -> None:
-    """No address is looked up and no connection made, without any offline setting.
+    """Work with local files looks up no address and makes no connection, without any offline setting.
 
     If Linux permits, the process has no network at all, so that compiled code cannot use it either.
     """
@@ -96,7 +96,8 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_what_the_hub_is_asked(tmp_path: Path, home: Path, gpt2_like: Path) -> None:
-    """Only requests for the named repository: no usage report, although no setting disables them."""
+    """The Hub gets only requests for the repository that the caller names, and no usage report, although no setting
+    disables reports."""
     pytest.importorskip("huggingface_hub")
     with LocalHub() as hub:
         hub.create("user/plain")

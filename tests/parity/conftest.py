@@ -1,4 +1,4 @@
-"""A text, and faulty tokenizers, in this process and in its children."""
+"""Fixtures: a text, and a module of faulty tokenizers that child processes can import, too."""
 
 from __future__ import annotations
 

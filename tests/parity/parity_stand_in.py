@@ -13,7 +13,8 @@ import numpy as np
 
 
 class Agrees:
-    """The reference for a tokenizer.json with our extra calls. Faulty ones override a call, or `changed`."""
+    """A tokenizer of ``tokenizers`` that has our extra calls. Faulty subclasses override a call, or `changed`, through
+    which all encodings pass."""
 
     def __init__(self, tokenizer: Any) -> None:
         vars(self)["tokenizer"] = tokenizer
@@ -67,7 +68,7 @@ class Changed:
 
 
 class WrongIds(Agrees):
-    """Other ids for texts with an e with an acute accent and a digit somewhere after it."""
+    """Gives other ids for texts that have an e with an acute accent and, somewhere after it, a digit."""
 
     def changed(self, text: str, encoding: Any) -> Any:
         wrong = any("0" <= ch <= "9" for ch in text.partition("\u00e9")[2])
@@ -75,7 +76,7 @@ class WrongIds(Agrees):
 
 
 class WrongOffsets(Agrees):
-    """The last offset is one too large, in texts that end in white space."""
+    """Gives a last offset that is one too large, in texts that end in white space."""
 
     def changed(self, text: str, encoding: Any) -> Any:
         if not (encoding.offsets and text[-1:].isspace()):
@@ -85,7 +86,7 @@ class WrongOffsets(Agrees):
 
 
 class Raises(Agrees):
-    """Its own error for NUL."""
+    """Raises an error of its own for texts with NUL."""
 
     def changed(self, text: str, encoding: Any) -> Any:
         if "\x00" in text:
@@ -94,7 +95,7 @@ class Raises(Agrees):
 
 
 class WrongRagged(Agrees):
-    """A fast path that loses the last id of texts with a tab."""
+    """Has a fast path, encode_ragged, that loses the last id of texts with a tab."""
 
     def encode_ragged(self, texts: list[Any], **options: Any) -> tuple[Any, Any]:
         ids, splits = super().encode_ragged(texts, **options)
@@ -116,21 +117,22 @@ class WrongBytes(Agrees):
 
 
 class WrongStride(Agrees):
-    """Windows that do not overlap."""
+    """Truncates to windows that do not overlap, whatever the stride."""
 
     def enable_truncation(self, max_length: int, **options: Any) -> None:
         self.tokenizer.enable_truncation(max_length, **{**options, "stride": 0})
 
 
 class WrongCount(Agrees):
-    """One token too many."""
+    """Counts one token too many."""
 
     def count_tokens(self, texts: list[str], **options: Any) -> list[int]:
         return [count + 1 for count in super().count_tokens(texts, **options)]
 
 
 class WrongInBatch(Agrees):
-    """State leaks from one text of a batch to the next: wrong there, right alone."""
+    """Gives wrong results for texts in a batch, as if state leaked from one text to the next, and right ones for single
+    texts."""
 
     def encode_batch(self, input: Any, **options: Any) -> list[Any]:
         return [
@@ -140,7 +142,7 @@ class WrongInBatch(Agrees):
 
 
 class WrongDecoding(Agrees):
-    """Decoded text in upper case."""
+    """Decodes to text in upper case."""
 
     def decode(self, ids: Any, **options: Any) -> str:
         return self.tokenizer.decode(ids, **options).upper()
@@ -150,7 +152,7 @@ class WrongDecoding(Agrees):
 
 
 class CrashesOnCafe(Agrees):
-    """Ends the process on one word, in any call."""
+    """Ends the process on texts with one certain word, in any call."""
 
     def encode_batch(self, input: Any, **options: Any) -> list[Any]:
         if any("caf\u00e9" in str(text) for text in input):
@@ -191,7 +193,7 @@ class OfTransformers:
 
 
 def opened(vocabulary: Any) -> Any:
-    """The reference, or ours if the reference has another interface."""
+    """Open a vocabulary with the reference library, or with ours if the reference has another interface."""
     return vocabulary.open_ours() if vocabulary.kind == "tiktoken" else vocabulary.open_reference()
 
 

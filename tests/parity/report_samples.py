@@ -18,7 +18,7 @@ from crayon_hf.parity.report.model import (
 HOSTILE = (
     "</script><!-- \u202e|`*_\\ \x00\ud800\x1b[31m <img src=https://x.invalid onerror=alert(1)> &amp; 'a' \"b\"\n# $c$"
 )
-"""Texts that must not mislead a page."""
+"""Texts that could break or falsify the page of a report if they were not escaped."""
 
 GENERATED = (
     *("ascii_text", "accents", "contractions", "digits", "emoji", "long_letters", "mixed_scripts", "newlines"),
@@ -35,11 +35,11 @@ SPEEDS = (
     Speed("decode", "english.txt", 1, "MB/s", True, (911.0, 902.4, 930.8), (1010.0, 984.1, 1004.2)),
     Speed("open", "", 1, "ms", False, (0.21, 0.19, 0.24), (311.0, 305.7, 322.5)),
 )
-"""Every scenario, with units of very different magnitudes."""
+"""Invented speeds for every scenario of a report, of very different magnitudes."""
 
 
 def agreeing() -> Report:
-    """Everything agrees, with speeds."""
+    """A report in which every input agrees, with speeds."""
     categories = tuple(Category(name, 2_000 + 35 * place, 0) for place, name in enumerate(GENERATED))
     inputs = sum(each.inputs for each in categories)
     own = (Category("own tokens", 20_000, 0),)
@@ -92,7 +92,7 @@ def differing(count: int = 3) -> Report:
 
 
 def failing() -> Report:
-    """One suite could not be compared; another has no inputs."""
+    """A report in which one suite could not be compared, and another has no inputs."""
     report = agreeing()
     why = "notes.txt: byte 1,041 is not UTF-8; give a text file, or leave it out"
     broken = SuiteResult("notes.txt", "file", "a file of the user's", 0, 0, 0, 0.01, failure=why)
@@ -102,18 +102,18 @@ def failing() -> Report:
 
 
 def plain() -> Report:
-    """One suite without categories, no speeds."""
+    """A report with one suite, without categories and speeds."""
     report = agreeing()
     return replace(report, suites=report.suites[2:3], speeds=())
 
 
 def empty() -> Report:
-    """Nothing was compared."""
+    """A report of a run that compared nothing."""
     return replace(agreeing(), suites=(), speeds=(), machine=(), versions={}, compared=())
 
 
 def filled(text: str) -> Report:
-    """A report with a text in every field."""
+    """A report with `text` in every field that holds text."""
     suite = SuiteResult(text, text, text, 10, 1, 99, 1.0, (Category(text, 10, 1),), seed=1, digest=text, failure=text)
     values = FieldValues(text, text + "1" + text, text + "2" + text)
     return replace(
@@ -134,7 +134,7 @@ def filled(text: str) -> Report:
 
 
 def hostile() -> Report:
-    """Foreign text in every field, and long words."""
+    """A report with HOSTILE in every field that holds text, and with very long words."""
     report = filled(HOSTILE)
     long = SuiteResult("x" * 400, "text", "y" * 400, 5, 0, 5, 0.1, (Category("z" * 400, 5, 0),))
     return replace(report, suites=(*report.suites, long))
@@ -148,4 +148,4 @@ SAMPLES = {
     "empty": empty,
     "hostile": hostile,
 }
-"""Functions that make a report, by name."""
+"""The functions above that make a report, by name."""

@@ -1,5 +1,5 @@
-"""The benchmark: ids are compared before timing, wrong or crashing peers are marked and do not stop it, ratios and
-tables."""
+"""The benchmark against other tokenizer libraries (peers): it compares ids before timing, marks wrong or crashing peers
+and continues, and prints ratios and tables."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_scenario_of_the_real_thing(gpt2_like: Path, text: Path) -> None:
 
 @pytest.mark.parametrize("size", [1, 4096, 8191, 8192, 8193, 16384, 20_001])
 def test_a_plain_text_is_cut_without_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """For any ends of files, texts of a call, documents and characters."""
+    """A plain text is cut into documents without loss, wherever files, calls, documents and characters end."""
     monkeypatch.setattr(tasks, "BATCH", 8192)
     text = ("caf\u00e9 \u65e5\u672c " * size).encode()[:size].decode(errors="ignore")
     (tmp_path / "t.txt").write_bytes(text.encode())
@@ -70,7 +70,8 @@ def test_a_plain_text_is_cut_without_loss(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_texts_of_any_size(gpt2_like: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Repeated passes over plain files, cut by the processes: the same documents, and bounded memory."""
+    """The scale scenario reads plain files repeatedly: every process gets the same documents, and memory stays
+    bounded."""
     monkeypatch.setattr(texts, "ROOTS", ())
     kept = tmp_path / "figures.json"
     options = ["--scale", "0.3", "--text", "code,words", "--engines", "crayon,tokenizers", "--rounds", "1"]

@@ -1,4 +1,4 @@
-"""Job scenarios: every engine gets the same work, results are compared, and no process is left."""
+"""The benchmark's job scenarios: every engine gets the same work, results are compared, and no process is left."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def test_first_openings(text: Path, gpt2_like: Path, tmp_path: Path, capsys: pyt
 
 
 def test_every_round_is_compared(text: Path, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that is right only at first is wrong; one that fails says why; ours decides the exit status."""
+    """An engine whose results are right only in the first round counts as wrong, and one that fails says why. Only our
+    engine decides the exit status."""
     answers = {"encode_ragged": "aaaa", "crayon": "aaab", "gigatoken": "aaaa", "datatrove": "a!!!"}
     seen: dict[str, int] = {}
 

@@ -1,4 +1,5 @@
-"""The comparison: it agrees with itself, finds every planted difference, and minimises it."""
+"""The comparison of two tokenizers: the reference agrees with itself, and every planted difference is found and
+minimised."""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ def test_wrong_ids_are_found_and_made_small(gpt2_like: Path, stand_in: ModuleTyp
 def test_what_is_wrong_is_found(
     gpt2_like: Path, stand_in: ModuleType, name: str, mode: Mode | None, fields: list[str], smallest: int
 ) -> None:
-    """None as mode: in calls without Encodings, which only `fast` compares."""
+    """Each faulty stand-in is found in a mode. If `mode` is None, the fault is in calls that return no Encodings, which
+    only `fast` compares."""
     make = getattr(stand_in, name)
     if mode is None:
         inputs = [("a", "some words"), ("b", "\t"), ("c", "a\ud800")]

@@ -1,4 +1,5 @@
-"""Every component and option of a tokenizer.json against the reference, with planted faults."""
+"""The suite that compares every component and option of a tokenizer.json with ``tokenizers``; it finds planted
+faults."""
 
 from __future__ import annotations
 

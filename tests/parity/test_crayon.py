@@ -1,6 +1,6 @@
 """`python -m parity.crayon`: CRAYON in its own processes, planted differences, and another release for comparison.
 
-Most tests replace CRAYON with a small package, so that they do not need it.
+Most tests replace CRAYON with a small package, so that they run without it.
 """
 
 from __future__ import annotations

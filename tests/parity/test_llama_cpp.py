@@ -18,7 +18,7 @@ TEXTS = ["one", "", "two\nlines", "three more words"]
 
 @pytest.fixture
 def file(tmp_path: Path, gpt2_like: Path) -> Path:
-    """A GGUF file with its vectors."""
+    """A GGUF file with files of test vectors (texts and their ids) beside it."""
     path = tmp_path / "own.gguf"
     path.write_bytes(to_gguf(convert(gpt2_like)).data)
     write_vectors(path, Tokenizer.from_file(path))

@@ -1,4 +1,4 @@
-"""The minimiser: its result still differs, and no part of it can be removed."""
+"""The minimiser of differing inputs: its result still differs, and no part of the result can be removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m parity.mistral_common`: files that it ships and small ones agree with its Tekkenizer."""
+"""`python -m parity.mistral_common`: the tekken files in mistral_common, and small ones, agree with its Tekkenizer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def none_at_all(document: dict[str, Any]) -> None:
 
 
 def part_of_the_ranks(document: dict[str, Any]) -> None:
-    """Unused ranks are ignored."""
+    """Change the document so that it lists ranks beyond the vocabulary's size, which readers ignore."""
     document["config"]["default_vocab_size"] = 30 + 258
     document["vocab"][258:] = [{"rank": "?", "token_bytes": "?", "token_str": None}] * 5
 

@@ -25,7 +25,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("denied", [False, True])
 @pytest.mark.parametrize("name", ["agreeing", "hostile"])
 def test_the_command_is_copied_by_keyboard(browser: Any, pages: Path, name: str, denied: bool) -> None:
-    """With the browser's clipboard interface, and without it for files."""
+    """The report's command is copied with the browser's clipboard interface, and if `denied` without it."""
     with opened(browser, pages / f"{name}.html") as page:
         if denied:
             page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
@@ -43,7 +43,7 @@ def test_the_command_is_copied_by_keyboard(browser: Any, pages: Path, name: str,
 
 
 def focus_by_tab(page: Any, name: str) -> None:
-    """Tab until the element has the focus."""
+    """Press Tab until the element with the id `name` has the focus."""
     for _ in range(300):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id") == name:

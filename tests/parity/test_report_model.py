@@ -1,4 +1,4 @@
-"""The report as JSON: written reports are read back, and anything else is refused."""
+"""Parity reports as JSON: written reports are read back, and anything else is refused."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_ratio_is_of_medians() -> None:
 
 
 def changed(path: tuple[Any, ...], value: Any) -> str:
-    """The JSON of `differing` with another value in one place."""
+    """The JSON of the report `differing` with `value` at `path`."""
     plain = json.loads(differing().to_json())
     place = plain
     for key in path[:-1]:

@@ -1,4 +1,4 @@
-"""The pages of a report: they show its contents, and foreign text never becomes markup."""
+"""The HTML and Markdown pages of a parity report: they show its contents, and foreign text never becomes markup."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ foreign = st.one_of(
 
 
 class Page(HTMLParser):
-    """A page's elements, and its text outside styles and script. It must be well nested."""
+    """Collects the elements of an HTML page, and its text outside styles and script. The page must be well nested."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -75,7 +75,7 @@ class Page(HTMLParser):
 
 
 def shape(page: Page) -> list[tuple[str, tuple[str, ...]]]:
-    """The elements, except the marks of spaces, arguments and parts of foreign text."""
+    """The elements of a page, without elements that only mark spaces, arguments and parts of foreign text."""
     mere = {"span", "mark", "i", "wbr", "p", "svg", "use"}
     return [(tag, tuple(attributes)) for tag, attributes in page.elements if tag not in mere]
 

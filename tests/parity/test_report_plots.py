@@ -1,4 +1,4 @@
-"""The plot of a report: complete, the same bytes each time, and without effect on the program's settings."""
+"""The plot of a parity report: complete, the same bytes each time, and without effect on matplotlib's settings."""
 
 from __future__ import annotations
 

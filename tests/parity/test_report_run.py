@@ -1,4 +1,4 @@
-"""The run that makes a report: its findings, its reaction to a crash, and the command around it."""
+"""The run that makes a parity report: its findings, its reaction to a crash, and the command `crayon-hf parity`."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_directory_without_a_cartridge_gets_a_certified_one(plain: Path, text:
 def test_a_directory_stays_as_it_was_without_a_certificate(
     plain: Path, text: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a difference, a mistake or an interrupt no cartridge is left."""
+    """If the run ends with a difference, an error or an interrupt, it leaves no cartridge in the directory."""
 
     def interrupted(*_: object, **__: object) -> None:
         assert sorted(os.listdir(plain)) == ["tokenizer.dat", "tokenizer.json"]
@@ -214,7 +214,7 @@ def test_a_directory_stays_as_it_was_without_a_certificate(
 
 
 def refused(capfd: Any, *arguments: object) -> str:
-    """Return the one-line message if nothing was compared."""
+    """Run the command, which must refuse its arguments before it compares anything, and return its one-line message."""
     assert command(*arguments) == 2
     (message,) = capfd.readouterr().err.splitlines()
     return str(message)

@@ -1,4 +1,4 @@
-"""The run of a suite against tokenizers: its table, its files, and its exit status."""
+"""`python -m parity.tokenizers` compares with ``tokenizers``: its table, its files, and its exit status."""
 
 from __future__ import annotations
 

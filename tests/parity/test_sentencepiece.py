@@ -1,4 +1,4 @@
-"""`python -m parity.sentencepiece`: it agrees, and it finds a planted difference."""
+"""`python -m parity.sentencepiece`: our ids agree with SentencePiece's, and a planted difference is found."""
 
 from __future__ import annotations
 

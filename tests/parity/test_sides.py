@@ -63,7 +63,8 @@ def test_ours_agrees_with_stock(ours: TransformersSide, stock: StockProcess, mod
 def test_where_crayon_is_imported_stock_is_not_stock(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For example by a file that Python runs at its start."""
+    """If the process for stock transformers imports crayon_hf, for example in a sitecustomize.py, it is refused as not
+    stock."""
     (tmp_path / "sitecustomize.py").write_text("import sys, types; sys.modules['crayon_hf'] = types.ModuleType('x')\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)

@@ -19,7 +19,7 @@ def digest(texts: list[tuple[str, str]]) -> str:
 
 
 def test_every_string_is_as_it_was() -> None:
-    """It fails for a Python that generates other strings, and after an edit of a category: check its strings then."""
+    """The digest changes if a Python generates other strings, or if a category is edited: check its strings then."""
     strings = list(generate(400 * len(CATEGORIES), 7, specials=SPECIALS))
     assert digest(strings)[:16] == "dbbdc477402d9581"
 

@@ -1,4 +1,4 @@
-"""`python -m parity`: the list of suites, the choice of one, and a planted difference for each."""
+"""`python -m parity`: the list of suites, the choice of a suite, and a planted difference that each suite finds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_list_has_every_folder(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.fixture
 def targets(tmp_path: Path, gpt2_like: Path) -> dict[str, list[str]]:
-    """The target of each suite, with the packages that it needs."""
+    """The arguments for each suite: a target, and options."""
     ranks = exported_ranks("own", str(gpt2_like), str(tmp_path))
     write(convert(gpt2_like), tmp_path / "directory")
     return {

@@ -1,4 +1,4 @@
-"""Targets, and the reference for each."""
+"""The targets of `crayon-hf parity` (files, directories, encodings), and the reference library for each."""
 
 from __future__ import annotations
 

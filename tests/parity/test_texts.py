@@ -1,4 +1,5 @@
-"""Documents: joined they are the text, no character is cut, and sizes are kept."""
+"""How comparisons cut texts into documents: joined, the documents are the text; no character is cut, and sizes are
+kept."""
 
 from __future__ import annotations
 

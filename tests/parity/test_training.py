@@ -1,4 +1,5 @@
-"""Training against other trainers: differences are found, and random choices do not count as such."""
+"""The suite that compares our training with other trainers: differences are found, and random choices do not count as
+differences."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def test_differences_are_named() -> None:
 
 
 def test_counts_that_the_reference_has_no_room_for() -> None:
-    """A known difference: in its 32 bits, counts of the most frequent pairs overflow and seem rare or zero."""
+    """A known difference: the reference counts pairs in 32 bits, so counts of the most frequent pairs overflow, and the
+    pairs seem rare."""
     letters = {"type": "BPE", "vocab": {"a": 0}, "merges": []}
     engine = _core.compile_tokenizer_json(json.dumps({**CASE.document(), "model": letters}).encode(), "{}")
     counter = _core.WordCounter(_core.Engine.from_bytes(engine))

@@ -1,4 +1,4 @@
-"""Shared by the tests of the playground: texts, requests, and a server in this process."""
+"""Helpers for tests of the playground: texts, requests, and a server in this process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HALF = "half \ud83d of a pair"
 
 
 def request_fields(text: str, *names: object, **changes: Any) -> dict[str, Any]:
-    """Return the fields of a request, as the page's script does."""
+    """Return the fields of a request to the playground's server, as the page's script sends them."""
     fields = {"text": text, "names": list(map(str, names)), "add_special_tokens": True, "special_as_text": False}
     return fields | {"first": 0, "count": 600} | changes
 
@@ -44,7 +44,7 @@ def make_request(text: str, *names: object, **changes: Any) -> Request:
 
 
 def embedded(page: str) -> dict[str, Any]:
-    """Return the JSON data of a page."""
+    """Return the data that a page contains as JSON."""
     (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     data: dict[str, Any] = json.loads(found)
     return data
@@ -52,7 +52,7 @@ def embedded(page: str) -> dict[str, Any]:
 
 @contextmanager
 def served(*names: object, text: str = "") -> Iterator[Server]:
-    """Run a server on a real socket in a thread."""
+    """Run the playground's server on a real socket in a thread, with the tokenizers `names` open."""
     with Server(Session(local_name), list(map(str, names)), text) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -64,7 +64,7 @@ def served(*names: object, text: str = "") -> Iterator[Server]:
 
 
 class Client:
-    """An HTTP client that sends the page's headers unless told otherwise."""
+    """An HTTP client that sends the headers that the playground's page sends, unless told otherwise."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -95,7 +95,7 @@ class Client:
 
 
 def with_other_merges(source: Path, to: Path) -> Path:
-    """Write a copy of a vocabulary with the first 40 merges only."""
+    """Write a copy of the tokenizer.json `source` with its first 40 merges only."""
     document = json.loads(source.read_text(encoding="utf-8"))
     document["model"]["merges"] = document["model"]["merges"][:40]
     to.write_text(json.dumps(document), encoding="utf-8")

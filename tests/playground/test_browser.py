@@ -172,7 +172,8 @@ def test_columns(
 
 
 def test_a_difference_from_the_reference(browser: Any, gpt2_like: Path, tmp_path: Path) -> None:
-    """The file changes after our tokenizer is open, so the reference opens another vocabulary."""
+    """The tokenizer.json changes after our tokenizer is open, so the reference opens another vocabulary, and the page
+    shows the difference."""
     path = tmp_path / "tokenizer.json"
     shutil.copy(gpt2_like, path)
     with served(path, text=" the quick") as server, page_of(browser, server) as page:

@@ -1,4 +1,5 @@
-"""Derivations of tokens: merges equal a plain twin's, and every token of every kind of vocabulary has one."""
+"""Derivations, the steps by which the playground explains a token: merges equal a plain twin's, and every token of
+every kind of vocabulary has a derivation."""
 
 from __future__ import annotations
 
@@ -107,7 +108,7 @@ def test_published_vocabularies(shared: Path, name: str) -> None:
 
 
 def check(made: dict[str, Any], id: int, is_inserted: bool) -> None:
-    """Assert that a derivation is complete and is of this token."""
+    """Check that a derivation is complete and belongs to the token `id`."""
     assert not any("No single pretoken" in note or "too long" in note for note in made["notes"])
     assert made["notes"] or made["rows"]
     assert (made["notes"] == ["The post-processor inserts this token."]) == is_inserted

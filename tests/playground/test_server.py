@@ -1,4 +1,4 @@
-"""The server answers its own page only, and refuses other requests with the right status."""
+"""The playground's server answers only its own page, and refuses other requests with the right status."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ ORIGINS = ("http://evil.example", "null", "https://{host}", "http://{host}.evil"
     [(name, value) for name, values in (("Host", HOSTS), ("token", TOKENS), ("Origin", ORIGINS)) for value in values],
 )
 def test_another_sender_is_refused(client: Client, gpt2_like: Path, name: str, value: str | None) -> None:
-    """A request for another host, without the token or of another origin, which only a POST has."""
+    """A request is refused if it is for another host, lacks the server's token or, as a POST, comes from another
+    origin."""
     token = client.server.token
     words = {"port": client.server.server_port, "host": client.host, "token": token, "short": token[:-1]}
     given: dict[str, Any] = {name: value and value.format(**words)}
@@ -126,7 +127,7 @@ def test_bad_requests(client: Client, path: str, body: bytes, headers: dict[str,
 
 
 def test_a_large_request_has_its_answer(client: Client) -> None:
-    """A client that sends its whole body before it reads still receives the refusal."""
+    """A client that sends a too large body whole before it reads the answer still receives the refusal."""
     answer = client.send("POST", "encode", b"x" * (8 << 20))
     assert (answer.status, answer.read()) == (413, b"a request may have up to 1,048,576 bytes\n")
 
@@ -151,7 +152,7 @@ def test_a_connection_is_kept(client: Client, gpt2_like: Path) -> None:
 
 
 def test_a_request_that_ends_early(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
-    """The server logs nothing and continues."""
+    """If a client closes the connection within a request, the server logs nothing and continues."""
     with socket.create_connection(("127.0.0.1", server.server_port)) as connection:
         connection.sendall(
             f"POST /{server.token}/encode HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"

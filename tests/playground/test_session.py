@@ -25,7 +25,7 @@ def session() -> Session:
 
 
 def shown(row: list[Any]) -> str:
-    """Return the text of a row."""
+    """Return the text of a token's row in an answer."""
     return "".join(part if isinstance(part, str) else part[0] for part in row[1] if part != 0)
 
 
@@ -87,7 +87,7 @@ def test_a_token_is_truncated(session: Session, gpt2_like: Path, tmp_path: Path)
 
 
 def test_differing_tokens(session: Session, gpt2_like: Path, wordpiece_like: Path, tmp_path: Path) -> None:
-    """Tokens with different ends are marked. A space before a word makes no difference."""
+    """Tokens that end at different places in two columns are marked. A space before a word makes no difference."""
     same = shutil.copy(gpt2_like, tmp_path / "same.json")
     first, second = session.encode(make_request("Hello world", gpt2_like, same))["panels"]
     assert first["differing"] == second["differing"] == 0
@@ -155,7 +155,8 @@ def test_a_tokenizer_that_is_not_native(session: Session, gpt2_like: Path, tmp_p
 
 
 def test_a_difference_is_found(session: Session, gpt2_like: Path, tmp_path: Path) -> None:
-    """The file changes after our tokenizer is open, so the reference opens another vocabulary."""
+    """The tokenizer.json changes after our tokenizer is open, so the reference opens another vocabulary, and the ids
+    differ."""
     path = tmp_path / "tokenizer.json"
     shutil.copy(gpt2_like, path)
     ours = session.encode(make_request("the the quick", path))["panels"][0]["rows"]

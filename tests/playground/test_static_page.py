@@ -18,7 +18,7 @@ from tests.support.command import call
 
 
 class Tags(HTMLParser):
-    """The tags of a page, and its text without styles, scripts and title."""
+    """Collects the tags of an HTML page, and its text without styles, scripts and title."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The recipe of the profiles' corpus: the texts of its sources that it keeps, and the ones that it must drop."""
+"""The recipe for the corpus on which profiles are trained: which texts of its sources it keeps, and which it drops."""
 
 from __future__ import annotations
 

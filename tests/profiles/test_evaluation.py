@@ -41,7 +41,7 @@ def test_wiki(page, text):
 
 @pytest.mark.parametrize("spaced", [False, True])
 def test_bytes_per_token(spaced, gpt2_like, tmp_path):
-    """Of documents of 20,000 characters, as the reference cuts them, each by itself."""
+    """Bytes per token are counted over documents of 20,000 characters, each encoded by itself with ``tokenizers``."""
     text = "One  line of \u4e16\u754c, and\n   another.\n" * 2000
     (tmp_path / "a.b.txt").write_text(text, encoding="utf-8")
     (tmp_path / "c.txt.xz").write_bytes(lzma.compress(text[:50].encode()))

@@ -1,4 +1,5 @@
-"""Every packaged profile: native, complete, as docs/profiles.md describes, and equal to stock tokenizers."""
+"""Every packaged profile runs in the engine, is complete, matches docs/profiles.md, and gives the ids of stock
+tokenizers."""
 
 from __future__ import annotations
 

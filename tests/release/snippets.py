@@ -37,7 +37,7 @@ def pages() -> list[str]:
 
 
 def blocks(path: Path) -> Iterator[Example]:
-    """The blocks of a page to run."""
+    """The code blocks of a page that are run."""
     parsers = [
         CodeBlockParser("python", run_python),
         CodeBlockParser("sh", run_shell),
@@ -47,7 +47,7 @@ def blocks(path: Path) -> Iterator[Example]:
 
 
 def run_python(example: Example) -> None:
-    """Run a block in the namespace of its page, and keep its output."""
+    """Run a Python block in the namespace of its page, and keep its output."""
     printed = io.StringIO()
     example.namespace["__name__"] = "__main__"
     with contextlib.redirect_stdout(printed):
@@ -62,7 +62,7 @@ def run_shell(example: Example) -> None:
 
 
 def compare(example: Example) -> None:
-    """Compare with the output of the Python block before."""
+    """Compare a text block with the output of the Python block before it."""
     printed = example.namespace.pop(PRINTED, None)
     if printed is not None:
         assert printed == example.parsed, f"it prints\n{printed}"
@@ -70,7 +70,7 @@ def compare(example: Example) -> None:
 
 @contextlib.contextmanager
 def elsewhere() -> Iterator[Path]:
-    """A temporary directory with the files that blocks read."""
+    """A temporary directory with the files that code blocks read."""
     with tempfile.TemporaryDirectory(prefix="crayon-snippets-") as directory:
         place = Path(directory)
         shutil.copytree(ROOT / "docs", place / "docs")
@@ -81,7 +81,7 @@ def elsewhere() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def in_clone() -> Iterator[Path]:
-    """The root of this tree, first in sys.path. Files that the blocks add are removed."""
+    """The root of this tree, put first in sys.path. Files that code blocks add to it are removed."""
     before = set(ROOT.iterdir())
     sys.path[0] = ""
     try:
@@ -92,7 +92,8 @@ def in_clone() -> Iterator[Path]:
 
 
 def run(page: str, place: Path) -> Iterator[tuple[str, float]]:
-    """Run the blocks of a page in a directory. Yields the first line of each, and its seconds. Failures raise."""
+    """Run the code blocks of a page in the directory `place`. Yields the first line of each block and its seconds.
+    Raises if a block fails."""
     before, path = os.getcwd(), os.environ["PATH"]
     os.chdir(place)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), path])

@@ -1,4 +1,5 @@
-"""The documentation has every variable and error, and its drawings and examples equal the code's output."""
+"""The documentation lists every environment variable and error, and its drawings and examples equal the code's
+output."""
 
 from __future__ import annotations
 
@@ -46,14 +47,15 @@ def test_drawings_are_what_the_command_draws(path: Path, svg: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", screenshots.paths(pictures.TO), ids=lambda path: path.name)
 def test_screenshots_are_of_the_page_as_it_is(path: Path) -> None:
-    """By the digest of their page: bytes and fonts depend on the browser."""
+    """A screenshot contains the digest of the page that it shows, because its own bytes depend on the browser and its
+    fonts."""
     pytest.importorskip("PIL")
     assert screenshots.digest_in(path) == screenshots.digest(path.stem), "make pictures"
     assert path.stat().st_size < 60_000
 
 
 def modules() -> list[str]:
-    """The modules with examples."""
+    """The names of the package's modules that have examples in docstrings."""
     paths = {path: path.relative_to(ROOT).with_suffix("") for path in ROOT.glob("crayon_hf/**/*.py")}
     names = {path: ".".join(place.parts).removesuffix(".__init__") for path, place in paths.items()}
     return sorted(name for path, name in names.items() if ">>> " in path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""GPU engines in a build: which are tried, why others are missing, and which nvcc compiles."""
+"""Which GPU engines a build of the package tries to compile, why others are missing, and which nvcc it uses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ esac
 
 
 def build(tmp_path: Path, asked: str | None, **variables: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """(results, record) of a build whose PATH has the programs in `tmp_path`, and no hipcc."""
+    """Build GPU engines with the programs in `tmp_path`/bin and without hipcc. `asked` is CRAYON_BUILD. Returns
+    (results, the build's record)."""
     path = [str(Path(sys.executable).parent), str(tmp_path / "bin")]
     environment = {"PATH": ":".join(path), "CRAYON_CUDA_ARCHS": "90", **variables}
     environment |= {} if asked is None else {"CRAYON_BUILD": asked}
@@ -68,7 +69,7 @@ def nvcc(tmp_path: Path) -> None:
 
 @pytest.fixture
 def nvidia_smi(tmp_path: Path) -> None:
-    """A driver that reports a device."""
+    """Write a fake nvidia-smi that reports a device."""
     (tmp_path / "bin").mkdir(exist_ok=True)
     (tmp_path / "bin" / "nvidia-smi").write_text("#!/bin/sh\necho 9.0\n")
     (tmp_path / "bin" / "nvidia-smi").chmod(0o755)
@@ -83,7 +84,8 @@ FAILED = 'nvcc failed: cuda/device.cu(2): error: "x" is undefined'
 
 @pytest.mark.usefixtures("nvcc", "nvidia_smi")
 def test_a_compiler_that_fails(tmp_path: Path) -> None:
-    """The package is complete without the engine, and records why. A requested engine is an error instead."""
+    """If compiling a GPU engine fails, the build succeeds without it and records why. If the engine was requested, the
+    build fails."""
     said, record = build(tmp_path, None, ROCM_PATH="")
     assert said == {}
     assert record["cuda"] == {"failed": FAILED}

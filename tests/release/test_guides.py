@@ -29,7 +29,7 @@ Names = dict[str, Any]
 
 
 def lines(page: str) -> list[Any]:
-    """The calls of a page, theirs and ours."""
+    """The pairs of calls in the tables of a page: the library's call, and ours."""
     text = (DOCS / page).read_text(encoding="utf-8")
     tables = [text[title.end() :].partition("\n\n")[0] for title in TITLES.finditer(text)]
     found = [line for table in tables for line in LINE.findall(table)]
@@ -44,7 +44,8 @@ def same(theirs: str, ours: str, names: Names, of_theirs: Names, of_ours: Names)
 
 
 def plain(value: Any) -> Any:
-    """Arrays as lists: ids and row splits as a list for each text, chunks of a file as their ids."""
+    """Turn a result into lists: (ids, row splits) become a list of ids for each text, and chunks of a file their
+    ids."""
     if isinstance(value, Iterator):
         return [id for chunk in value for id in chunk.ids.tolist()]
     if isinstance(value, tuple) and isinstance(value[0], np.ndarray):
@@ -69,7 +70,7 @@ def test_tokenizers(theirs: str, ours: str, any_vocabulary: Path) -> None:
 
 @pytest.fixture(scope="module")
 def encodings(tmp_path_factory: pytest.TempPathFactory) -> tuple[Names, Names]:
-    """An encoding of tiktoken, ours with the same ranks, and a tokenizer."""
+    """The names that calls in the tiktoken guide use: with tiktoken's encoding, and with ours of the same ranks."""
     byte_of = {char: byte for byte, char in BYTE_LEVEL.items()}
     tokens = crayon_hf.Tokenizer.from_profile("lite").get_vocab(with_added_tokens=False).items()
     ranks = {token.translate(byte_of).encode("latin-1"): rank for token, rank in tokens}

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CARD = ROOT / "docs" / "examples" / "card" / "README.md"
-"""A page whose links are relative to a repository on the Hub."""
+"""A page that is left out: its links are relative to a repository on the Hub."""
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {CARD})
 CODE = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
@@ -34,7 +34,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """The links without a target."""
+    """The relative links of a page whose target does not exist."""
     found = []
     for link in links(page):
         path, _, anchor = unquote(link).partition("#")

@@ -1,5 +1,5 @@
-"""The lock of the tests' packages: complete, used by every file that installs packages, and equal to CI's
-installation."""
+"""tests/lock.txt pins the packages that tests install: it is complete, every file that installs packages uses it, and
+CI has the pinned versions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def test_no_registry_is_named() -> None:
 
 @pytest.mark.parametrize("installed", ["light", pytest.param("all", marks=pytest.mark.slow)])
 def test_what_is_installed_is_the_locks(installed: str) -> None:
-    """All listed packages are installed, and each installed package of the lock has its version."""
+    """In CI all required packages are installed, and each installed package that the lock lists has the pinned
+    version."""
     if installed != INSTALLED:
         pytest.skip(f"CRAYON_TESTS is not {installed}")
     pinned = lock.pinned()

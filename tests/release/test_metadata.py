@@ -1,4 +1,4 @@
-"""The version has one source, and the statements in pyproject.toml are true of the sources."""
+"""The package's version has one source, and pyproject.toml agrees with the source files."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ OF_PACKAGES = {
     "typing_extensions": "mypy",
     "yaml": "pyyaml",
 }
-"""Modules with another name than their package."""
+"""Packages by the names of modules that are not called like their package."""
 
 ONLY_IF_THERE = {"llama_cpp"}
 """Packages that parity suites compare with if they are installed."""
@@ -102,7 +102,8 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 
 def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
-    """All imports of the package and the parity suites are ours, Python's, required, or of an extra."""
+    """Every import in the package and the parity suites is of our own modules, of Python's, or of a package that
+    pyproject.toml requires, perhaps in an extra."""
     project = said["project"]
     needs = [*project["dependencies"], *(need for extra in project["optional-dependencies"].values() for need in extra)]
     needs += [each.name for path in lock.INPUTS for each in lock.requirements(path)]  # imported if installed

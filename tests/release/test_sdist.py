@@ -1,4 +1,4 @@
-"""Files of a release: those of the repository and no others, with the same bytes for the same files."""
+"""The source distribution: it has the files of the repository and no others, and the same files give the same bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tracked() -> list[str]:
 
 
 def copy(tracked: list[str], to: Path, seconds: int) -> Path:
-    """A copy of the repository with the files' times."""
+    """Copy the tracked files of the repository, with `seconds` as their time."""
     for name in tracked:
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, to / name)
@@ -38,7 +38,7 @@ def copy(tracked: list[str], to: Path, seconds: int) -> Path:
 
 
 def litter(directory: Path) -> None:
-    """Files that builds, tests and editors leave."""
+    """Write files such as builds, tests and editors leave."""
     for name in (
         *("crayon_hf/_core.cpython-311-x86_64-linux-gnu.so", "crayon_hf/profiles/lite.dat", "build/lib/crayon_hf/x.py"),
         *("crayon_hf/__pycache__/x.cpython-311.pyc", "tests/__pycache__/y.pyc", "cpp/z.pyd", ".venv/lib/a.py"),

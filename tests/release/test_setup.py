@@ -25,7 +25,8 @@ except done["SetupError"] as error:
 
 
 def test_a_module_that_does_not_load_here(tmp_path: Path) -> None:
-    """For example after cross-compiling."""
+    """A compiled module that cannot be loaded on this machine, for example after cross-compiling, does not end the
+    build."""
     pytest.importorskip("pybind11")
     pytest.importorskip("setuptools")
     core = tmp_path / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
@@ -59,7 +60,8 @@ def test_nothing_is_precompiled_with_ccache(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_what_decides_what_the_cache_holds_changes_the_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build of other code finds none of the cache's entries."""
+    """If a source file that decides the contents of cached cartridges changes, the build id changes. So the new build
+    uses none of the old cache's entries."""
     assert len(native_build.build_id()) == 32  # each pattern matches a file of this tree
     monkeypatch.setattr(native_build, "ROOT", tmp_path)
     for pattern in native_build.CACHED_BY:

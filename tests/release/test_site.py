@@ -37,7 +37,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_page_is_readable(site: Path, browser: Any) -> None:
-    """No error, nothing outside a narrow window, and enough contrast in light and dark."""
+    """Each page loads without an error, fits a narrow window, and has enough contrast in the light and the dark
+    theme."""
     pages = sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
     pages.remove(site / "index.html")  # leads to docs/index.html
     assert len(pages) > 25

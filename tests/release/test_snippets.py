@@ -34,7 +34,7 @@ CLUSTERS = ("datatrove", "pyspark")
     ],
 )
 def test_page(page: str) -> None:
-    """Each page has its own process, because it may install ours into other libraries."""
+    """The code of each page runs in its own process, because it may make other libraries use our tokenizers."""
     if page == "docs/clusters.md":
         for library in CLUSTERS:
             pytest.importorskip(library)

@@ -1,4 +1,4 @@
-"""tools/sanitize.py: its interpreter works, and each sanitizer finds its faults."""
+"""tools/sanitize.py: the Python interpreter that it prepares works, and each sanitizer finds planted faults."""
 
 from __future__ import annotations
 

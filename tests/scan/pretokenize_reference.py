@@ -1,7 +1,6 @@
-"""The references' pretokens, in byte offsets, and texts for comparing the scanners.
+"""Pretokens as the reference libraries cut them, in byte offsets, and texts for comparing the engine's scanners.
 
-The twins of the scanners are the references themselves: Hugging Face `tokenizers` (Oniguruma) and `tiktoken` (the regex
-crate).
+The references are Hugging Face `tokenizers`, which uses Oniguruma, and `tiktoken`, which uses the regex crate.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def _split(pattern: str) -> Split:
 
 
 def oniguruma_ends(pattern: str, text: str) -> list[int]:
-    """The end of each piece of a `Split` with this pattern."""
+    """The end, in bytes, of each piece into which a `Split` of `tokenizers` with this pattern cuts a text."""
     ends, end = [], 0
     for piece, _ in _split(pattern).pre_tokenize_str(text):
         end += len(piece.encode())
@@ -103,7 +102,7 @@ EASY = ["the ", "of 12 ", "I'm ", "x = 1;\n", "    ", "Foo", "barBaz ", "(a, b)"
 
 
 def fragments(rng: random.Random) -> Iterator[str]:
-    """An endless stream of pieces of hostile text of one random style."""
+    """Yield endlessly pieces of hostile text in one random style."""
     calm = rng.random()
     while True:
         kind = rng.random()
@@ -133,8 +132,8 @@ def fragments(rng: random.Random) -> Iterator[str]:
 
 
 def hostile_texts(count: int, seed: int) -> Iterator[str]:
-    """`count` texts of up to a few hundred bytes. Half begin so that a border of 32 or 64 bytes falls on the next
-    piece."""
+    """`count` texts of up to a few hundred bytes. Half of them begin with a run that puts a hostile piece at the border
+    between two blocks of 32 or 64 bytes."""
     rng = random.Random(seed)
     for _ in range(count):
         stream = fragments(rng)
@@ -147,12 +146,12 @@ def hostile_texts(count: int, seed: int) -> Iterator[str]:
 
 
 def scan(data: bytes, family: str, flavor: str, cpu: str = "", capacity: int = 1024) -> list[int]:
-    """The scanner under test."""
+    """The ends of the pretokens that the engine's scanner finds in `data`. `cpu` names an instruction set."""
     return _core._testing.pretokenize(data, family, flavor, cpu, capacity)
 
 
 def agreed_scan(data: bytes, family: str, flavor: str) -> list[int]:
-    """The scanner's result, checked to be the same on every instruction set."""
+    """The ends of the pretokens by the engine's scanner, after checking that every instruction set finds the same."""
     first, *others = _core.cpu_levels()
     ends = scan(data, family, flavor, first)
     for cpu in others:
@@ -170,7 +169,7 @@ def spellings(flavor: str) -> list[tuple[str, str]]:
 def first_difference(
     texts: Sequence[str], pattern: str, flavor: str, ends_of: Callable[[bytes], list[int]]
 ) -> str | None:
-    """The shortest of `texts` that `ends_of` cuts differently from the reference with `pattern`."""
+    """The shortest of `texts` that `ends_of` cuts differently from the reference with `pattern`, or None."""
     found = [ends_of(text.encode()) for text in texts]
     if flavor == "oniguruma":
         agree = [oniguruma_ends(pattern, text) == ends for text, ends in zip(texts, found, strict=True)]

@@ -1,4 +1,5 @@
-"""The scanners cut as the references: every family, both flavors, every instruction set."""
+"""The engine's scanners cut texts as the reference libraries do, for every family of patterns, both flavors and every
+instruction set."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def test_generated_texts(pattern: str, flavor: str, family: str) -> None:
 @pytest.mark.parametrize("flavor", twin.FLAVORS)
 @pytest.mark.parametrize("family", twin.FAMILIES)
 def test_every_code_point(family: str, flavor: str) -> None:
-    """Each character after and before a letter, a digit, punctuation and a line break."""
+    """Each code point is scanned after and before a letter, a digit, punctuation and a line break."""
     pattern = _core.canonical_pattern(family)
     batch = ["".join(f"a{c}A1{c}!{c}\n{c} {c}'{c}" for c in POINTS[at : at + 64]) for at in range(0, len(POINTS), 64)]
     assert twin.first_difference(batch, pattern, flavor, lambda d: twin.agreed_scan(d, family, flavor)) is None
@@ -82,7 +83,8 @@ def test_a_pattern_without_a_scanner_that_both_engines_read_alike(flavor: str) -
 
 @pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
 def test_published_tiktoken_patterns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pattern of the installed tiktoken is known, and the canonical pattern means the same in `tokenizers`."""
+    """The engine knows the pattern of an encoding in the installed tiktoken, and the pattern for `tokenizers` of the
+    same family cuts alike."""
     monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *_, **__: {})  # it would download the ranks
     pattern = getattr(openai_public, name)()["pat_str"]
     family = _core.family_of_pattern(pattern, "rust_regex")
@@ -119,7 +121,7 @@ CHARACTERS = [
 )
 @settings(max_examples=600, deadline=None)
 def test_any_bytes_in_windows(lead: int, chars: list[str], broken_at: list[tuple[int, bytes]]) -> None:
-    """Invalid bytes are characters without a class."""
+    """The scanner treats an invalid byte as a character without a class."""
     data = b"a" * lead + "".join(chars).encode("utf-8", "replace")
     for at, wrong in broken_at:
         data = data[:at] + wrong + data[at:]

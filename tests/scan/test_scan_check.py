@@ -1,4 +1,5 @@
-"""scan_check.cpp and utf8_check.cpp, built and run: kernels of this machine, and of AArch64 under an emulator.
+"""Builds and runs scan_check.cpp and utf8_check.cpp, which check the scanning and UTF-8 kernels of this machine, and
+those of AArch64 under an emulator.
 
 As a script it builds and runs both with other compilers and emulators, the first one with arguments:
 
@@ -27,7 +28,7 @@ MIXED = (
     "The quick brown fox, it's 2024! Съешь же ещё этих мягких французских булок. 我们去北京。你呢…… "
     "Ελληνικά κείμενα — الأرقام ١٢٣ والنص。 हिन्दी में लिखा हुआ पाठ। 한국어 문장입니다. ひらがなとカタカナ、ABC。\r\n"
 )
-"""Sentences in each script that a window can contain."""
+"""Sentences in several scripts, of which the tests make a mixed text."""
 
 
 PROGRAMS = ("scan_check", "utf8_check")
@@ -35,7 +36,7 @@ SOURCES = (
     *("cpp/src/simd/", "cpp/src/bpe/merge_batch_avx", "cpp/src/scan/pattern_families.cpp", "cpp/src/support/cpu.cpp"),
     *("cpp/src/unicode/unicode.cpp", "cpp/src/unicode/utf8_shape.cpp", "cpp/src/engine/text_view.cpp"),
 )
-"""The sources of the engine that the programs need."""
+"""The beginnings of the paths of the engine's sources that the programs need."""
 
 
 def build(compiler: str, name: str) -> Path:

@@ -1,4 +1,5 @@
-"""The expected results of a soak: vocabularies, texts, and the reference library's results, all from a seed."""
+"""Makes the inputs and expected results of a soak (an hour of mixed work, see run.py) from a seed: vocabularies, texts,
+and the reference library's results."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ TRAINING = {"vocab_size": 500, "min_frequency": 2, "special_tokens": ["<s>", "</
 
 
 class Material(NamedTuple):
-    """One vocabulary. Lists are parallel to the texts."""
+    """One vocabulary, texts, and the reference's results. Each list of results has an item for each text."""
 
     name: str
     source: bytes
@@ -22,10 +23,10 @@ class Material(NamedTuple):
     texts: list[str]
     ids: list[list[int]]
     whole: list[list[int]]
-    """Ids with special tokens."""
+    """The ids of each text, with special tokens."""
     offsets: list[list[tuple[int, int]]]
     decoded: list[str]
-    """Texts of `whole`, without special tokens."""
+    """The decoded text of each row of `whole`, without special tokens."""
     large: str
     large_ids: list[int]
     trained: dict[str, Any]
@@ -33,7 +34,7 @@ class Material(NamedTuple):
 
 
 def make(seed: int, shared: str | None) -> Material:
-    """Make the material of a seed; every second one is a published vocabulary if `shared` has some."""
+    """Make the material of a seed. For every second seed the vocabulary is a published one, if `shared` has any."""
     import tokenizers
 
     from tests.support.encode_shapes import vocabulary
@@ -68,7 +69,7 @@ def make(seed: int, shared: str | None) -> Material:
 
 
 def lines_of(large: str) -> list[str]:
-    """The lines to train on."""
+    """The lines of the text `large` on which a soak trains."""
     return large.split("\n")[:300]
 
 

@@ -1,4 +1,4 @@
-"""The operations of a soak: each compares with the reference, or expects a typed error."""
+"""The operations that a soak repeats: each compares results with the reference's, or expects a typed error."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from tests.soak.world import Difference, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120
-"""Seconds until a child counts as hanging."""
+"""Seconds after which a child process counts as hanging."""
 
 
 def open_it(run: Run) -> None:
-    """In every way."""
+    """Open the vocabulary in each way, and compare."""
     subject = run.subject
     ways: list[Callable[[], Tokenizer]] = [
         lambda: Tokenizer.from_file(subject.json),
@@ -55,7 +55,7 @@ def open_it(run: Run) -> None:
 
 
 def open_engine(run: Run) -> None:
-    """Only the engine: mapped and possibly verified, or in memory."""
+    """Open the engine without a `Tokenizer`: from a mapped cartridge, perhaps verified, or from bytes in memory."""
     engine = _core.Engine.open(str(run.subject.cartridge), verify=run.rng.random() < 0.5)
     if run.rng.random() < 0.3:
         engine = _core.Engine.from_bytes(run.subject.cartridge.read_bytes())
@@ -63,7 +63,7 @@ def open_engine(run: Run) -> None:
 
 
 def empty_cache(run: Run) -> None:
-    """Delete the cache while others open from it; then everything is compiled again."""
+    """Delete the cache directory while other threads open tokenizers from it, and open one again."""
     with contextlib.suppress(OSError):  # another run deletes it, too
         shutil.rmtree(run.world.home / "cache")
     run.check(Tokenizer.from_file(run.subject.json))
@@ -115,14 +115,14 @@ WAYS: dict[str, Callable[[Tokenizer, list[str]], list[list[int]]]] = {
 
 
 def encode(run: Run) -> None:
-    """Some texts, with any call that gives ids."""
+    """Encode some texts with any of the calls that give ids."""
     numbers, way = run.some(), run.rng.choice(list(WAYS))
     ids = WAYS[way](run.subject.tokenizer, [run.material.texts[i] for i in numbers])
     run.same(ids, [run.material.ids[i] for i in numbers], way)
 
 
 def encode_whole(run: Run) -> None:
-    """With special tokens, offsets, counts and columns."""
+    """Encode texts with special tokens and offsets, count tokens, and encode columns."""
     of, numbers, tokenizer = run.material, run.some(60), run.subject.tokenizer
     texts, whole = [of.texts[i] for i in numbers], [of.whole[i] for i in numbers]
     batch = tokenizer.encode_batch(texts, add_special_tokens=False, threads=run.rng.randrange(4))
@@ -135,7 +135,7 @@ def encode_whole(run: Run) -> None:
 
 
 def encode_large(run: Run) -> None:
-    """A text that is cut for threads, or a file, mapped or read, in windows of any size."""
+    """Encode a text so large that threads share it, and a file, mapped or read, in windows of any size."""
     of, tokenizer = run.material, run.subject.tokenizer
     run.same(tokenizer.encode_ragged([of.large], False, 3)[0].tolist(), of.large_ids, "encode_ragged")
     file = run.subject.text if run.rng.random() < 0.5 else io.BytesIO(of.large.encode())
@@ -145,7 +145,7 @@ def encode_large(run: Run) -> None:
 
 
 def decode(run: Run) -> None:
-    """To text: single, in a batch, and id by id."""
+    """Decode rows of ids: singly, in a batch, and id by id in a stream."""
     of, numbers, tokenizer = run.material, run.some(60), run.subject.tokenizer
     wanted = [of.decoded[i] for i in numbers]
     run.same([tokenizer.decode(of.whole[i]) for i in numbers], wanted, "decode")
@@ -158,7 +158,8 @@ def decode(run: Run) -> None:
 
 
 def train(run: Run) -> None:
-    """Compare the reference's merges and ids. Also, a progress callback raises."""
+    """Train, and compare merges and vocabulary with the reference's. Then train with a progress callback that
+    raises."""
     texts = lines_of(run.material.large)
     trained = crayon_hf.train_bpe(iter(texts), pattern="gpt2", show_progress=False, **TRAINING)  # type: ignore[arg-type]
     model = json.loads(trained.to_str())["model"]
@@ -176,7 +177,7 @@ def train(run: Run) -> None:
 
 @contextlib.contextmanager
 def _meanwhile(work: Callable[[], object]) -> Iterator[None]:
-    """Repeat a function in a thread."""
+    """Repeat a function in a thread while the `with` block runs."""
     ended = threading.Event()
 
     def over_and_over() -> None:
@@ -193,7 +194,8 @@ def _meanwhile(work: Callable[[], object]) -> Iterator[None]:
 
 
 def replace_cartridge(run: Run) -> None:
-    """Rename another cartridge over one that is being opened and used: each engine is one of the two."""
+    """Rename another cartridge over one that is being opened and used: each opened engine has one of the two
+    vocabularies."""
     both = [run.subject, run.rng.choice(run.world.subjects)]
     by_digest = {subject.tokenizer.source_digest: subject.material for subject in both}
     with run.place() as place:
@@ -212,7 +214,7 @@ def replace_cartridge(run: Run) -> None:
 
 
 def swap_profiles(run: Run) -> None:
-    """A CrayonVocab gets other profiles during its batches: each batch has one vocabulary."""
+    """A CrayonVocab loads other profiles while it encodes batches: each batch has the ids of a single vocabulary."""
     other = run.rng.choice(run.world.subjects)
     texts = [run.material.texts[i] for i in run.some()]
     wanted = [WAYS["encode_ragged"](subject.tokenizer, texts) for subject in (run.subject, other)]
@@ -231,7 +233,7 @@ def swap_profiles(run: Run) -> None:
 
 
 def change_copy(run: Run) -> None:
-    """Change a copy of any kind; the original is unchanged."""
+    """Copy or pickle the tokenizer, and change the copy; the original is unchanged."""
     copied = run.rng.choice([copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
     tokenizer = copied(run.subject.tokenizer)
     run.check(tokenizer, "a copy")
@@ -246,7 +248,7 @@ def change_copy(run: Run) -> None:
 
 
 def fork(run: Run) -> None:
-    """A child of fork() encodes, decodes and opens, whatever threads of the parent were doing."""
+    """A child of fork() encodes, decodes and opens tokenizers, whatever threads of the parent were doing."""
     of = run.material
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # warns of threads, which are the purpose
@@ -298,7 +300,8 @@ def kill(run: Run) -> None:
 
 
 def interrupt(run: Run) -> None:
-    """Ctrl-C at any moment. Only in the main thread: others do not receive it."""
+    """Ctrl-C interrupts a call at any moment. Only the main thread runs this operation: others do not receive
+    Ctrl-C."""
     of, tokenizer = run.material, run.subject.tokenizer
     works: list[Callable[[], object]] = [
         lambda: list(tokenizer.encode_file(run.subject.text, chunk_bytes=10_000)),
@@ -324,7 +327,7 @@ def interrupt(run: Run) -> None:
 
 
 def leave_file(run: Run) -> None:
-    """A generator of chunks is closed or forgotten midway, or its file raises."""
+    """A generator of `encode_file` is closed or forgotten midway, or reading its file raises."""
 
     class Failing(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
@@ -347,7 +350,8 @@ def leave_file(run: Run) -> None:
 
 
 def bad_input(run: Run) -> None:
-    """Invalid UTF-8 among good texts, other types than text, unknown ids, a truncated source: the typed error."""
+    """Calls with invalid UTF-8 among good texts, other types than text, unknown ids or a truncated source raise typed
+    errors."""
     of, tokenizer = run.material, run.subject.tokenizer
     bad = run.rng.choice([b"\xff", b"abc\xe2\x82", b"\xed\xa0\x80", b"\xc0\x80"])
     with run.refused(InvalidUtf8Error):
@@ -381,5 +385,5 @@ ANYWHERE: dict[Operation, int] = {
     leave_file: 5,
     bad_input: 8,
 }
-"""Relative frequency of each operation."""
+"""The operations, each with its relative frequency."""
 MAIN_THREAD: dict[Operation, int] = {interrupt: 30, kill: 3}

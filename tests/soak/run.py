@@ -34,14 +34,15 @@ from tests.soak.world import Difference, Run, World
 
 THREADS = 3
 IN_A_ROUND = 12
-"""Operations of each thread in a round. Threads end with a round."""
+"""How many operations each thread runs in a round. The threads end with the round."""
 SLACK = {"anonymous": 16 << 20, "descriptors": 4, "threads": 1, "children": 1, "maps": 100}
-"""Allowed growth of the median from the second to the last quarter: memory that allocators keep, and late allocations.
+"""The allowed growth of each measure's median from the second to the last quarter of a run. Allocators keep some
+memory, and some allocations come late.
 
 A leak of a kilobyte per operation in an hour, some hundred thousand operations, is several times that.
 """
 ENVIRONMENT = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": str(128 << 10)}
-"""Make malloc keep little freed memory.
+"""Environment variables with which malloc keeps little freed memory.
 
 By default it has eight arenas for each core and keeps up to 64 MiB at the end of each. A process whose threads come and
 go then grows for hours, until each arena has had its largest work.
@@ -68,8 +69,8 @@ def sample() -> dict[str, int]:
 
 
 def growth(samples: list[dict[str, int]]) -> dict[str, int]:
-    """The median of the last quarter minus that of the second, for each measure. The first quarter is for warming
-    up."""
+    """For each measure, the median of the samples' last quarter minus that of the second quarter. The first quarter is
+    for warming up."""
     quarter = len(samples) // 4
     if not quarter:
         return {}
@@ -81,7 +82,7 @@ def growth(samples: list[dict[str, int]]) -> dict[str, int]:
 
 
 class Soak:
-    """Rounds and their findings."""
+    """Runs rounds of operations, and counts them and their failures."""
 
     def __init__(self, home: Path, seed: int) -> None:
         self.seed, self.world = seed, World(home, seed)
@@ -90,7 +91,7 @@ class Soak:
         self._lock = threading.Lock()
 
     def do(self, operation: Operation, rng: random.Random) -> None:
-        """Run and count one operation."""
+        """Run one operation, and count it and its failure, if any."""
         run, failure = Run(self.world, rng), ""
         try:
             operation(run)
@@ -112,7 +113,7 @@ class Soak:
             self.do(operation, random.Random(f"{self.seed} {operation.__name__}"))
 
     def one_round(self, number: int, together: int = IN_A_ROUND) -> None:
-        """Run some threads, and the main one."""
+        """Run `together` operations in each of several new threads, and in the main thread."""
 
         def work(name: object, operations: dict[Operation, int]) -> None:
             rng = random.Random(f"{self.seed} {number} {name}")
@@ -127,7 +128,7 @@ class Soak:
             thread.join()
 
     def go(self, minutes: float) -> list[dict[str, int]]:
-        """Run until the time is over. Returns a sample after each round."""
+        """Run rounds for some minutes. Returns a sample of the process after each round."""
         samples: list[dict[str, int]] = []
         begun = time.monotonic()
         try:

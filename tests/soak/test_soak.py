@@ -1,4 +1,4 @@
-"""A short soak: every operation once, and a round of them in threads. ``make soak`` takes an hour."""
+"""A short soak: every operation once, and then a round of operations in threads. ``make soak`` takes an hour."""
 
 from __future__ import annotations
 

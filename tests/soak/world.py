@@ -18,7 +18,7 @@ from crayon_hf import Tokenizer
 from tests.soak.material import Material, make
 
 KEPT = 4
-"""Vocabularies in use at a time."""
+"""How many vocabularies are in use at a time."""
 
 
 class Difference(AssertionError):
@@ -26,7 +26,7 @@ class Difference(AssertionError):
 
 
 class Subject:
-    """A vocabulary in use. Its files are deleted with its last reference."""
+    """A vocabulary in use, with its files. The files are deleted when no operation refers to the subject any more."""
 
     def __init__(self, material: Material, home: Path) -> None:
         self.material = material
@@ -52,10 +52,10 @@ def _remove(directory: Path, profile: Path, owner: int) -> None:
 
 
 class World:
-    """The vocabularies in use. Only the main thread changes them; operations use those of their start.
+    """The vocabularies in use. Only the main thread replaces them; an operation keeps the one that it began with.
 
-    Other processes make the material, so that the tested process never runs the reference. The pool starts a new
-    process for each and forks none from this one.
+    Other processes make the vocabularies and expected results, so that the tested process never runs the reference. The
+    pool starts a new process for each, and forks none from this process.
     """
 
     def __init__(self, home: Path, seed: int) -> None:
@@ -88,7 +88,7 @@ class World:
 
 
 class Run:
-    """One run of one operation."""
+    """One run of one operation, on a random vocabulary in use."""
 
     def __init__(self, world: World, rng: random.Random) -> None:
         self.comparisons = self.expected_errors = 0
@@ -97,14 +97,14 @@ class Run:
         self.material = self.subject.material
 
     def same(self, ours: Any, wanted: Any, what: str) -> None:
-        """Compare. Difference says where the results differ."""
+        """Raise Difference if a result is not the expected one. `what` names the call."""
         self.comparisons += 1
         if ours != wanted:
             raise Difference(f"{what} of {self.material.name}: {ours!r:.500}, expected {wanted!r:.500}")
 
     @contextlib.contextmanager
     def refused(self, *errors: type[BaseException]) -> Iterator[None]:
-        """Context that must raise one of these errors."""
+        """Check that the `with` block raises one of these errors."""
         try:
             yield
         except errors:
@@ -117,13 +117,13 @@ class Run:
         return self.rng.sample(range(len(self.material.texts)), self.rng.randrange(1, most))
 
     def check(self, tokenizer: Tokenizer, what: str = "encode") -> None:
-        """Compare a few texts with the simplest call."""
+        """Encode a few texts with `tokenizer.encode`, and compare the ids."""
         for i in self.rng.sample(range(len(self.material.texts)), 4):
             ids = tokenizer.encode(self.material.texts[i], add_special_tokens=False).ids
             self.same(ids, self.material.ids[i], what)
 
     @contextlib.contextmanager
     def place(self) -> Iterator[Path]:
-        """A directory for this run."""
+        """A temporary directory for this run."""
         with tempfile.TemporaryDirectory(dir=self.world.home) as place:
             yield Path(place)

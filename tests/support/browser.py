@@ -1,4 +1,5 @@
-"""A real browser, Debian's Chromium or the one that CRAYON_BROWSER names, and the visible text of a page."""
+"""Starts a real Chromium (the one that CRAYON_BROWSER names, or an installed one) and measures the contrast of
+pages."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import pytest
 
 WIDTHS = (390, 768, 1280)
 LEAST_CONTRAST = 4.5
-"""The contrast of text with its background that WCAG requires."""
+"""The least contrast of text with its background that WCAG allows."""
 
 CONTRAST = """
 () => {
@@ -57,12 +58,12 @@ CONTRAST = """
   return found;
 }
 """
-"""JavaScript that returns (contrast, text, class) of all visible text."""
+"""JavaScript that returns (contrast, text, CSS class) of each visible text in a page."""
 
 
 @contextmanager
 def started() -> Iterator[Any]:
-    """Start the browser. Without one the test is skipped, or fails if CRAYON_BROWSER is set."""
+    """Start the browser. If none is found, the test is skipped, or fails if CRAYON_BROWSER is set."""
     named = os.environ.get("CRAYON_BROWSER", "")
     program = shutil.which(named or "chromium") or (None if named else shutil.which("chromium-browser"))
     if not named and program is None:
@@ -81,9 +82,11 @@ def started() -> Iterator[Any]:
 
 @contextmanager
 def opened(browser: Any, path: Path | str, **options: Any) -> Iterator[Any]:
-    """Open a page in a context of its own. At the end, check that it had no errors, console messages or dialogs.
+    """Open a page in a browser context of its own. At the end, check that the page had no errors, console messages or
+    dialogs.
 
-    The page of a file may request nothing else; that of an address (a str) only addresses below it.
+    `path` is a file or an address (a str). A file's page may request nothing else; an address's page may request only
+    addresses that begin with its own.
     """
     address = path if isinstance(path, str) else path.as_uri()
     said: list[str] = []
@@ -116,7 +119,8 @@ def ground(page: Any) -> str:
 
 
 def is_readable(page: Any, texts: int) -> None:
-    """Check the contrast of at least `texts` texts in the light and in the dark theme, which must differ."""
+    """Check that the page shows more than `texts` texts, all with enough contrast, in the light and the dark theme. The
+    two themes must have different backgrounds."""
     grounds = set()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

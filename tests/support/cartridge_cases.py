@@ -1,5 +1,5 @@
-"""Helpers for tests of the cartridge: texts, a vocabulary with every case, editing of files, and a process that judges
-dangerous files."""
+"""Helpers for tests of cartridge files: texts, a vocabulary that fills every section, functions that edit a cartridge,
+and a separate process that opens dangerous files."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TEXTS = (
 
 
 def structure(document: dict[str, Any]) -> dict[str, Any]:
-    """A vocabulary with every case of the format.
+    """Change a byte-level tokenizer.json so that its cartridge has every case of the format.
 
-    It has raw tokens, an id without a token, a token that its merges never make, and two merges of one pair. It has
-    NFC, a prefix space, and added tokens with every flag.
+    The result has raw tokens, an id without a token, a token that its merges never make, and two merges of one pair.
+    It also has NFC, a prefix space, and added tokens with every flag.
     """
     model = document["model"]
     vocab: dict[str, int] = model["vocab"]
@@ -87,7 +87,8 @@ def structure(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def longest_match(document: dict[str, Any]) -> dict[str, Any]:
-    """The vocabulary of a byte-level document with the model for longest match."""
+    """Replace the model of a byte-level document by the WordPiece model that means longest match, with the same
+    tokens."""
     model = {
         "type": "WordPiece",
         "unk_token": "the",
@@ -109,7 +110,10 @@ def parsed(data: bytes) -> tuple[list[Section], bytes]:
 
 
 def child(code: str, *arguments: str, lines: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Run Python code in another process, with this process's package, for at most two minutes."""
+    """Run Python code in another process for at most two minutes, with this process's import path.
+
+    `lines` is its standard input; `environment` has additional environment variables.
+    """
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -127,8 +131,8 @@ def sections_of(data: bytes) -> dict[int, bytes]:
 
 
 def rewritten(data: bytes, changes: dict[str, bytes | None]) -> bytes:
-    """The file with other contents in some sections, with valid checksums. These sections come last, in this order;
-    None removes one."""
+    """Return the cartridge `data` with other contents in the sections that `changes` names, and valid checksums. The
+    changed sections come last, in the order of `changes`; None removes a section."""
     sections, digest = parsed(data)
     kept = [section for section in sections if plain.NAMES[section.type] not in changes]
     new = [Section(plain.TYPES[name], 1, content) for name, content in changes.items() if content is not None]
@@ -136,7 +140,7 @@ def rewritten(data: bytes, changes: dict[str, bytes | None]) -> bytes:
 
 
 def signed(data: bytes | bytearray) -> bytes:
-    """The file with valid checksums of header and table, as far as they can be located."""
+    """Return a cartridge with the checksum of its header and section table corrected, even if the table is cut."""
     out = bytearray(data)
     (count,) = struct.unpack_from("<I", out, 16)
     end = min(64 + 32 * count, len(out))
@@ -155,8 +159,8 @@ def word_table(words: dict[bytes, tuple[int, ...]], buckets: int) -> bytes:
     return b"".join(entry for bucket in table for entry in bucket)
 
 
-# Judges files in its own process, so that a crash or a hang is a verdict and not the end of the tests. Reads lines of
-# JSON: a name, a way to judge, and its arguments. Answers one line for each.
+# Opens cartridges in its own process, so that a crash or a hang is a verdict and does not end the tests. Reads lines of
+# JSON: a case's name, a way to judge the file, and the arguments of that way. Writes one line for each.
 JUDGE = """
 import json, sys
 from crayon_hf import _core
@@ -191,7 +195,7 @@ for line in sys.stdin:
 
 
 def judged(cases: dict[str, tuple[Any, ...]], base: str = "") -> dict[str, str]:
-    """Return the verdict on every case. If a case kills its judge, or keeps it busy for 120 s, the verdict says so."""
+    """Return the verdict on every case. If a case kills the judging process, or takes 120 s, its verdict says so."""
     verdicts: dict[str, str] = {}
     while len(verdicts) < len(cases):
         left = {name: case for name, case in cases.items() if name not in verdicts}

@@ -1,4 +1,4 @@
-"""Fixtures: the cartridges for tests of the engine, and their sources."""
+"""Fixtures: cartridges for tests of the engine, and the tokenizer.json files that they are compiled from."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ MERGING = ("gpt2_like", "llama3_like", "qwen_like", "roberta_like", "every_case"
 
 @pytest.fixture(scope="session", params=MERGING)
 def merging(request: pytest.FixtureRequest) -> bytes:
-    """The bytes of a tokenizer.json that becomes byte tables of merges."""
+    """The bytes of a tokenizer.json whose cartridge has byte tables and merges."""
     path: Path = request.getfixturevalue(request.param)
     return path.read_bytes()
 
 
 @pytest.fixture(scope="session", params=[*MERGING, "longest_case"])
 def source(request: pytest.FixtureRequest) -> bytes:
-    """The bytes of a tokenizer.json that becomes byte tables."""
+    """The bytes of a tokenizer.json whose cartridge has byte tables."""
     path: Path = request.getfixturevalue(request.param)
     return path.read_bytes()
 
 
 @pytest.fixture(scope="session")
 def small(every_case: Path) -> bytes:
-    """A cartridge with contents in every section of byte tables."""
+    """A cartridge in which no section of the byte tables is empty."""
     return compiled(every_case.read_bytes())
 
 
 @pytest.fixture(scope="session")
 def longest(longest_case: Path) -> bytes:
-    """A cartridge for longest match: without merges, with the other sections of `small`."""
+    """A cartridge for longest match: without merges, but with the other sections of the fixture `small`."""
     return compiled(longest_case.read_bytes())

@@ -1,4 +1,4 @@
-"""Forged cartridges with valid checksums, each with the words that its error must contain."""
+"""Forged cartridges with valid checksums, each with words that the error on opening or verifying it must contain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tests.support.cartridge_cases import parsed, rewritten, sections_of, signed
 
 
 def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
-    """Wrong headers and tables with valid checksums, each with words of its error. All are refused on opening."""
+    """Cartridges with a wrong header or section table and valid checksums, each with words of its error. Opening
+    refuses them all."""
 
     def patched(*changes: tuple[int, str, int]) -> bytes:
         data = bytearray(small)
@@ -68,7 +69,7 @@ def program(data: bytes, reserved: tuple[int, ...] = (0,) * 9, **changes: int) -
 
 
 def components(data: bytes, *path: str, value: Any) -> bytes:
-    """The components with another value in one place."""
+    """The section of components of the cartridge `data`, with `value` at the JSON path `path`."""
     document = json.loads(sections_of(data)[plain.TYPES["components"]])
     place = document
     for key in path[:-1]:
@@ -78,7 +79,8 @@ def components(data: bytes, *path: str, value: Any) -> bytes:
 
 
 def array(data: bytes, name: str, code: str, changes: dict[int, int]) -> bytes:
-    """A section with some elements replaced."""
+    """The section `name` of a cartridge, with elements replaced. `code` is the struct code of an element, and `changes`
+    maps indices to values."""
     out = bytearray(sections_of(data)[plain.TYPES[name]])
     size = struct.calcsize(code)
     for index, value in changes.items():
@@ -94,7 +96,8 @@ def trie_of(keys: dict[bytes, int]) -> bytes:
 def reachable_lies(
     data: bytes, c: plain.Cartridge, contents: dict[str, bytes]
 ) -> dict[str, tuple[str, bytes | dict[str, bytes | None]]]:
-    """Faults of the table of reachable merges: for each, the section that the error names, and its contents."""
+    """Faults of the table of reachable merges, by name: the section that the error must name, and the forged
+    contents."""
     filled = next(i for i, slot in enumerate(c.reachable_slots) if slot != plain.EMPTY_PAIR)
     free = next(i for i, slot in enumerate(c.reachable_slots) if slot == plain.EMPTY_PAIR)
     slot = c.reachable_slots[filled]
@@ -119,7 +122,7 @@ def reachable_lies(
 
 
 def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]:
-    """False contents, each with the section that the error must name."""
+    """Cartridges with one section of false contents, each with the section that the error must name."""
     c = plain.Cartridge(small)
     vocab = c.vocabulary()
     contents = {plain.NAMES[number]: data for number, data in sections_of(small).items()}
@@ -161,7 +164,8 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("last offset too large", "token_offsets", array(small, "token_offsets", "I", {-1: offsets[-1] + 1}))
     swapped = {300: offsets[301], 301: offsets[300]}
     case("offsets fall", "token_offsets", array(small, "token_offsets", "I", swapped))
-    # The token before the jump is raw and its bytes come last, so reading them as text would pass the end.
+    # The token before the jump in offsets is raw and its bytes come last: decoding them as text would read past the
+    # end.
     jump = {
         "token_offsets": array(small, "token_offsets", "I", {raw + 1: 2**32 - 1}),
         "program": program(small, max_token_bytes=2**32 - 1),
@@ -251,7 +255,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     buckets = len(c.word_table) // 2
 
     def entry_of(word: bytes) -> int:
-        """The position of a word's entry."""
+        """The byte position of a word's entry in word_table."""
         key = word.ljust(15, b"\0") + bytes([len(word) | len(words[word]) << 4])
         return contents["word_table"].index(key)
 
@@ -361,7 +365,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
 
 
 def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, str]]:
-    """False tables of longest match, and tables that contradict their flag."""
+    """Cartridges with false tables for longest match, or with tables that contradict the longest-match flag."""
     c = plain.Cartridge(longest)
     merging = {plain.NAMES[number]: data for number, data in sections_of(small).items()}
     raw = c.vocabulary()["中文"]
@@ -403,7 +407,7 @@ def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, 
 
 
 def component_cases(small: bytes) -> dict[str, bytes]:
-    """Components that are unknown, or cannot run on byte tables."""
+    """Sections of components that name an unknown component, or one that cannot run on byte tables."""
     known = json.loads(sections_of(small)[plain.TYPES["components"]])
     pre, post = known["pre_tokenizer"], known["post_processor"]
     _, template = post["processors"]

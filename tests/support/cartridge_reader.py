@@ -1,6 +1,7 @@
-"""A reader of cartridges in plain Python, from docs/cartridge-format.md alone. Tests compare the engine with it.
+"""A reader of cartridge files in plain Python, written from docs/cartridge-format.md alone. Tests compare the engine
+with it.
 
-It is slow, and shares nothing with the engine.
+The reader is slow, and shares no code with the engine.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ WHITE_SPACE = frozenset(
 
 
 class FormatError(Exception):
-    """The file violates the page."""
+    """The file violates docs/cartridge-format.md."""
 
 
 # -- the container
@@ -73,7 +74,7 @@ class Section(NamedTuple):
 
 
 def write_cartridge(sections: list[Section], digest: bytes, version: int = 3, revision: int = 4) -> bytes:
-    """Return the file with these sections, in order, with valid checksums."""
+    """Return a cartridge with these sections in this order, and valid checksums. `digest` is that of its source."""
     at = _aligned(64 + 32 * len(sections))
     table, body = b"", b""
     start = at
@@ -123,7 +124,7 @@ def _aligned(n: int) -> int:
 
 
 class Trie:
-    """A double array."""
+    """The double-array trie of a section."""
 
     def __init__(self, data: bytes) -> None:
         n = len(data) // 12
@@ -147,7 +148,7 @@ BYTE_OF = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
 
 
 class Cartridge:
-    """The unpacked sections and their meaning."""
+    """A cartridge's unpacked sections, and the lookups that docs/cartridge-format.md defines on them."""
 
     def __init__(self, data: bytes) -> None:
         sections, self.digest = read_sections(data)
@@ -203,13 +204,13 @@ class Cartridge:
         return {self.string_of(i): i for i in range(self.n_ids) if self.token_flags[i] & wanted}
 
     def merges(self) -> list[tuple[int, int, int, int]]:
-        """(rank, left, right, product), in order of rank."""
+        """The merges as (rank, left id, right id, product id), in order of rank."""
         slots = (slot for slot in self.pair_table if slot != EMPTY_PAIR)
         fields = ((slot & 2**22 - 1, slot >> 43, slot >> 22 & 2**21 - 1) for slot in slots)
         return sorted((rank, left, right, self.merge_products[rank]) for rank, left, right in fields)
 
     def words(self) -> dict[bytes, tuple[int, ...]]:
-        """Every entry of the word table."""
+        """Every word of word_table, with its ids."""
         out = {}
         for lo, hi, *ids in self.word_table:
             if hi:
@@ -217,10 +218,10 @@ class Cartridge:
                 out[word] = tuple(ids[: hi >> 60])
         return out
 
-    # -- the page's searches
+    # -- the searches of docs/cartridge-format.md
 
     def may_merge(self, left: int, right: int) -> bool:
-        """Whether the pair may have a rank, by pair_filter."""
+        """Whether pair_filter says that the pair of ids may have a rank."""
         bit = pair_home(left, right, 64 * len(self.pair_filter))
         return bool(self.pair_filter[bit // 64] >> bit % 64 & 1)
 
@@ -234,7 +235,7 @@ class Cartridge:
         return NO_RANK
 
     def reachable_rank(self, left: int, right: int) -> int:
-        """Return the rank of a pair from the table of reachable merges."""
+        """Return the rank of a pair of ids from the table of reachable merges, or NO_RANK."""
         pilot = self.reachable_pilots[pair_home(left, right, len(self.reachable_pilots))]
         slot = self.reachable_slots[reachable_home(left, right, pilot, len(self.reachable_slots))]
         return slot & 2**22 - 1 if slot >> 22 == (left << 21 | right) else NO_RANK
@@ -252,7 +253,7 @@ class Cartridge:
             at = (at + 1) % buckets
 
     def merge(self, word: bytes) -> list[int]:
-        """Merging: join the leftmost pair of lowest rank, until no pair has a rank."""
+        """Return the ids of a word: join the leftmost pair of lowest rank, until no pair has a rank."""
         ids = [self.byte_ids[b] for b in word]
         while len(ids) > 1:
             rank, at = min((self.rank(ids[i], ids[i + 1]), i) for i in range(len(ids) - 1))

@@ -1,4 +1,5 @@
-"""Documents whose model works on text, one for each kind of text tables; small, trained here or handmade."""
+"""Small tokenizer.json documents whose model works on text instead of bytes, trained here or handmade, one for each
+kind of text tables in a cartridge."""
 
 from __future__ import annotations
 
@@ -95,7 +96,7 @@ def _no_merges() -> Tokenizer:
 
 
 def _bert_like() -> Tokenizer:
-    """WordPiece."""
+    """WordPiece with BERT's components."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -109,7 +110,7 @@ def _bert_like() -> Tokenizer:
 
 
 def _t5_like() -> Tokenizer:
-    """Unigram."""
+    """Unigram with NFKC and Metaspace."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
@@ -157,6 +158,6 @@ NAMES = tuple(_MAKERS)
 
 @cache
 def text_source(name: str) -> bytes:
-    """The bytes of a tokenizer.json."""
+    """The bytes of the document with this name, which is one of NAMES."""
     text: str = _MAKERS[name]().to_str()
     return text.encode()

@@ -1,4 +1,5 @@
-"""Forged cartridges with text tables and valid checksums, each with the words that its error must contain."""
+"""Forged cartridges with text tables and valid checksums, each with words that the error on opening or verifying it
+must contain."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ Contents = bytes | dict[str, bytes | None]
 
 
 class Cases:
-    """Faults of one file, by name: the file and a pattern for the error."""
+    """Collects forged copies of one cartridge. `files` maps a fault's name to the copy and a pattern for its error."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -25,7 +26,7 @@ class Cases:
         self.files: dict[str, tuple[bytes, str]] = {}
 
     def add(self, title: str, section: str, content: Contents) -> None:
-        """The error must name the section."""
+        """Add a copy with other contents in `section`, which the error must name. A dict replaces several sections."""
         self.say(title, rf"section {section}\b", content if isinstance(content, dict) else {section: content})
 
     def say(self, title: str, pattern: str, changes: dict[str, bytes | None]) -> None:
@@ -43,7 +44,7 @@ MAY_BE_EMPTY = ("trie", "added_trie", "added_trie_normalized", "added_tokens", "
 
 
 def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
-    """Files that are refused without verification."""
+    """Forged copies that opening refuses, even without verification."""
     cases = Cases(name)
     of_model = "byte_ids|pair_table|pair_filter|char_pairs|scores"
     for section, content in cases.contents.items():
@@ -60,7 +61,7 @@ def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
     fields = read_program(cases.data)
     cases.say("n_ids one more", "token", {"program": program(cases.data, n_ids=fields["n_ids"] + 1)})
     cases.add("n_merges one more", "merge_products", {"program": program(cases.data, n_merges=fields["n_merges"] + 1)})
-    # If the flag says byte tables, the file lacks most sections of byte tables.
+    # If the flag text_tokens is cleared, the engine expects the sections of byte tables, most of which are missing.
     cases.say(
         "text_tokens not said",
         "section (byte_ids|pair_table|byte_pair_ranks) ",
@@ -75,7 +76,7 @@ def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
 
 
 def content_cases(name: str) -> dict[str, tuple[bytes, str]]:
-    """Faults that only verify finds."""
+    """Forged copies that open, and that only the verification refuses."""
     cases = Cases(name)
     token_cases(cases)
     component_cases(cases)
@@ -141,7 +142,7 @@ def component_cases(cases: Cases) -> None:
 
 
 def other_merge_cases(cases: Cases) -> None:
-    """Tables of BPE in another model."""
+    """Add copies that have tables of BPE although their model is another one."""
     pattern = r"only a BPE model has merges|section char_pairs\b"
     cases.say("char_pairs of another model", pattern, {"char_pairs": bytes(8 * 258)})
     one = {"merge_products": struct.pack("<I", 0), "program": program(cases.data, n_merges=1)}

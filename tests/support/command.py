@@ -1,7 +1,7 @@
-"""``crayon-hf`` in this process, for tests of a command's output that need no new Python.
+"""Runs ``crayon-hf`` commands in this process, for tests of their output that need no new Python.
 
-Its standard streams are files and a pipe on the real descriptors, so that all writes to them are captured. Signals,
-terminals and closed streams need a separate process.
+The command's standard streams are files and a pipe on the real descriptors 0 to 2, so that even native code's output is
+captured. Tests of signals, terminals and closed streams need a separate process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def call(
     cwd: Path | None = None,
     environment: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command, as ``subprocess.run`` would with its output captured.
+    """Run ``crayon-hf`` with these arguments and return its status and output, as ``subprocess.run`` would.
 
     >>> call("--version").stdout.split()[0]
     b'crayon-hf'
@@ -53,7 +53,7 @@ def call(
 
 @contextlib.contextmanager
 def _streams(data: bytes, out: IO[bytes], err: IO[bytes]) -> Iterator[None]:
-    """Make a pipe with `data` standard input, and files output and errors."""
+    """Replace standard input by a pipe with `data`, standard output by `out`, and standard error by `err`."""
     reading, writing = os.pipe()
 
     def feed() -> None:

@@ -1,4 +1,4 @@
-"""The rule for compiling, and documents for its tests.
+"""Checks the rule for compiling a tokenizer.json, and makes documents for such checks. The rule:
 
 If ``tokenizers`` refuses a document, so does crayon_hf. If ``tokenizers`` opens it, crayon_hf gives the same results,
 or refuses it as unsupported and names the component.
@@ -28,7 +28,8 @@ TEXTS += ("\U0001f642",)
 
 
 def document(**parts: Any) -> reference_impl.Document:
-    """A document with a component of every native kind, and added tokens."""
+    """A tokenizer.json with added tokens, and a component of each of several native kinds. `parts` replaces top-level
+    fields."""
     out = reference_impl.byte_level_document(MERGES, more=["<s>", "</s>", "\u4e2d"])
     vocab = out["model"]["vocab"]
     bare = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
@@ -90,13 +91,13 @@ def refusal(text: str) -> VocabularyError | None:
 
 
 def opened(text: str) -> Tokenizer | None:
-    """The reference's tokenizer, or None if it refuses the document."""
+    """The document opened by ``tokenizers``, or None if ``tokenizers`` refuses it."""
     tokenizer: Tokenizer | None = reference_impl.try_reference(lambda: Tokenizer.from_str(text))
     return tokenizer
 
 
 def check(text: str) -> str:
-    """Check the rule. Returns the result for the document."""
+    """Check the module's rule for a document, and return the case that applied, such as "refused"."""
     reference = opened(text)
     error = refusal(text)
     if reference is None:
@@ -123,7 +124,8 @@ def check(text: str) -> str:
 
 
 def check_kept(text: str) -> None:
-    """Check a document in which only truncation or padding is malformed. The engine keeps them, unread, for Python."""
+    """Check a document in which only truncation or padding is malformed. The engine keeps both unread, and Python code
+    reads them."""
     source = json.loads(text, parse_int=float)  # large integers become doubles
     settings = {name: source.get(name) for name in ("truncation", "padding")}
     assert opened(json.dumps(json.loads(text) | dict.fromkeys(settings))) is not None, "the reference refuses it"
@@ -132,7 +134,8 @@ def check_kept(text: str) -> None:
 
 
 def check_random(both: reference_impl.Both, sample: str) -> None:
-    """With dropout every encoding differs, but all encodings of a text have the same characters."""
+    """Check the encoding of `sample` with dropout. Dropout makes every encoding differ, but all have the same
+    characters."""
     engine, reference = both.engine.encode(sample), both.reference.encode(sample)
     assert "".join(engine.tokens) == "".join(reference.tokens)
     for start, end in engine.offsets:
@@ -140,7 +143,7 @@ def check_random(both: reference_impl.Both, sample: str) -> None:
 
 
 def check_vocabulary(engine: _core.Engine, reference: Tokenizer, added_tokens: list[Any]) -> None:
-    """`added_tokens` is the member of the document."""
+    """Compare all lookups of tokens and ids. `added_tokens` is the field of the document."""
     on_bytes = engine.info()["tokens"] == "bytes"
     for with_added in (True, False):
         vocab = reference.get_vocab(with_added)
@@ -150,7 +153,7 @@ def check_vocabulary(engine: _core.Engine, reference: Tokenizer, added_tokens: l
     vocab = reference.get_vocab()
     for token, id in vocab.items():
         assert engine.token_to_id(token) == reference.token_to_id(token) == id, f"the id of {token!a}"
-        # The normalized content of a normalized added token.
+        # For an added token that matches in normalized text, this is its normalized content.
         shown = shown_token(reference, id)
         assert shown is not None
         assert engine.id_to_token(id) == shown, f"the token of {id}"
@@ -174,7 +177,7 @@ def check_vocabulary(engine: _core.Engine, reference: Tokenizer, added_tokens: l
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path of every value inside."""
+    """The path of every value inside a JSON value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     # A few entries represent the long lists and tables of the model.
     for key, inner in list(items)[-12:]:

@@ -1,4 +1,4 @@
-"""Whether the release of CRAYON (``xerv-crayon``) that tests compare with is installed."""
+"""Finds out whether the release of CRAYON (``xerv-crayon``) that tests compare with is installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RELEASE = "5.3.8"
 
 
 def why_not() -> str:
-    """Why tests that call CRAYON cannot run, or ""."""
+    """The reason why tests that call CRAYON cannot run; "" if they can."""
     try:
         found = version("xerv-crayon")
     except PackageNotFoundError:
@@ -31,5 +31,5 @@ def why_not() -> str:
 
 
 needs_crayon = pytest.mark.skipif(not INSTALLED and bool(why_not()), reason=why_not() or "it is here")
-"""Skip a test without CRAYON 5.3.8 and its compiled engine, and say which release is installed. In CI the test fails
-instead."""
+"""Skips a test if CRAYON 5.3.8 or its compiled engine is missing, and says which release is installed. In CI the test
+runs, and fails without CRAYON."""

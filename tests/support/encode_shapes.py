@@ -1,4 +1,4 @@
-"""Vocabularies of every published type, trained once, and texts for tests of encoding."""
+"""Small vocabularies, each like a published type of vocabulary and trained once, and texts for tests of encoding."""
 
 from __future__ import annotations
 

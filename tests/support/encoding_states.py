@@ -1,4 +1,7 @@
-"""Encodings from their pickled JSON, in the engine and in ``tokenizers``, and their comparison."""
+"""Makes the same ``Encoding`` in the engine and in ``tokenizers``, from the JSON that it pickles as, and compares them.
+
+Here a state is that JSON.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,8 @@ def state_of(encoding: Any) -> State:
 
 @st.composite
 def states(draw: st.DrawFn, *, size: int = 8, depth: int = 1) -> State:
-    """States that encodings can have."""
+    """Random states that encodings can have. `size` is the greatest number of tokens; `depth` limits overflow inside
+    overflow."""
     n = draw(st.integers(0, size))
 
     def rows(element: st.SearchStrategy[Any]) -> list[Any]:
@@ -62,7 +66,7 @@ def states(draw: st.DrawFn, *, size: int = 8, depth: int = 1) -> State:
 
 
 def plain_state(n: int, overflowing: list[State] | None = None) -> State:
-    """The state of ``n`` usual tokens."""
+    """The state of an encoding of ``n`` one-character tokens."""
     return {
         "ids": list(range(n)),
         "type_ids": [0] * n,

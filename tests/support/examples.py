@@ -1,4 +1,4 @@
-"""The number of hypothesis examples: a quarter in README's command, all in CI and in `make test-all`."""
+"""Sets the number of hypothesis examples: a quarter in README's test command, all in CI and in `make test-all`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _with_fewer(self: settings, parent: settings | None = None, **given: Any) ->
 
 
 def fewer_examples() -> None:
-    """From now on, divide the number of examples in `settings` by four; the default is 25."""
+    """From now on, divide the number of examples in hypothesis' `settings` by four. The default becomes 25."""
     setattr(settings, "__init__", _with_fewer)  # noqa: B010 - mypy has no assignment to a method
     settings.register_profile("quick", settings.get_profile("crayon"), max_examples=100)
     settings.load_profile("quick")

@@ -1,7 +1,7 @@
-"""Devices for tests of the kernels.
+"""The devices on which tests run the GPU kernels.
 
-- `host` runs one lane after the other.
-- The simulators run the branches of GPU compilers, lane by lane in random order (cpp/gpu_simulator).
+- `host` runs the kernels on the CPU, one lane after the other.
+- The simulators run the code that GPU compilers see, on the CPU, lane by lane in random order (cpp/gpu_simulator).
 - `cuda` and `rocm` are GPUs.
 """
 
@@ -26,7 +26,7 @@ from crayon_hf import Tokenizer, _core
 @dataclass(frozen=True)
 class GpuDevice:
     name: str
-    runtime: str = ""  # the branches that a simulator runs
+    runtime: str = ""  # the GPU compiler whose preprocessor branches a simulator runs
     warp: int = 32
     seed: int = 0
 
@@ -40,7 +40,7 @@ class GpuDevice:
 
     @property
     def label(self) -> str:
-        """The device's name in its arrays."""
+        """The device's name in the arrays that it returns."""
         return "host:0" if self.has_host_memory else f"{self.name}:0"
 
     def some(self, count: int) -> int:
@@ -51,8 +51,8 @@ class GpuDevice:
         return replace(self, seed=seed)
 
     def open(self, budget: int = 1 << 30) -> Any:
-        """Open the device for `_core.DeviceEncoder`; skip the test without it. `budget`: memory in bytes, except for
-        GPUs."""
+        """Open the device for `_core.DeviceEncoder`; skip the test if the device is missing. `budget` is the memory in
+        bytes of the host and of simulators."""
         if self.name == "host":
             return _core._testing.host_device(budget)
         if self.is_simulated:
@@ -76,7 +76,8 @@ KNOWN = {device.name: device for device in (HOST, *SIMULATORS, GpuDevice("cuda")
 
 
 def chosen() -> list[Any]:
-    """The devices that CRAYON_TEST_DEVICES lists, for ``parametrize``; by default those of every machine."""
+    """The devices that CRAYON_TEST_DEVICES lists, for ``parametrize``. By default the host and, marked slow, a
+    simulator."""
     names = os.environ.get("CRAYON_TEST_DEVICES")
     if names is None:
         return [HOST, pytest.param(KNOWN["simulator"], marks=pytest.mark.slow)]
@@ -85,14 +86,14 @@ def chosen() -> list[Any]:
 
 @functools.cache
 def simulator() -> ModuleType:
-    """The simulator's module, built at its first use."""
+    """The simulator's extension module, built at its first use."""
     if not sys.platform.startswith("linux") or shutil.which(gpu_simulator.compiler()[0]) is None:
         pytest.skip("the simulator is for Linux with a C++ compiler")
     return load_extension(gpu_simulator.build())
 
 
 def engine_of(path: Any) -> _core.Engine:
-    """The engine of a vocabulary."""
+    """The engine of the tokenizer.json at `path`."""
     engine = Tokenizer.from_file(path)._current_engine()
     assert isinstance(engine, _core.Engine)
     return engine

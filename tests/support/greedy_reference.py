@@ -1,4 +1,7 @@
-"""A second implementation of greedy mode: slow, with plain dictionaries and the pieces of ``tokenizers``."""
+"""A second, slow implementation of greedy mode (the longest token at each position), with plain dictionaries.
+
+The pre-tokenizers of ``tokenizers`` cut the pieces.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,21 @@ from tests.support.compile_rule import QWEN_SPLIT
 
 
 class Tokens:
-    """Strings of characters, or of bytes, and their ids."""
+    """Tokens (all str, or all bytes) and their ids, for longest match."""
 
     def __init__(self, ids: Mapping[Any, int]) -> None:
         self.ids = ids
         self.longest = max(map(len, ids), default=0)
 
     def match(self, text: Any, at: int) -> tuple[int, int]:
-        """(id, size) of the longest token at position `at` of `text`, or (-1, 0)."""
+        """Return (id, size) of the longest token at position `at` of `text`, or (-1, 0)."""
         for size in range(min(len(text) - at, self.longest), 0, -1):
             if (found := self.ids.get(text[at : at + size])) is not None:
                 return found, size
         return -1, 0
 
     def cut(self, text: Any) -> list[tuple[int, int, int]]:
-        """(id, start, end) of the tokens of a text in which every position has one."""
+        """Return (id, start, end) of the tokens of a text. At every position at least one token must match."""
         out, at = [], 0
         while at < len(text):
             found, size = self.match(text, at)
@@ -41,7 +44,7 @@ class Tokens:
 
 
 def byte_tokens(vocab: Mapping[str, int], specials: Sequence[str] = ()) -> Tokens:
-    """The tokens of byte tables that text can become, by their bytes."""
+    """The tokens that greedy mode can match in bytes: all but `specials` of several bytes."""
     chars = reference_impl.CHAR_BYTES
     spelled = {token: bytes(chars[c] for c in token) for token in vocab if token and all(c in chars for c in token)}
     return Tokens({data: vocab[token] for token, data in spelled.items() if token not in specials or len(data) == 1})
@@ -49,7 +52,7 @@ def byte_tokens(vocab: Mapping[str, int], specials: Sequence[str] = ()) -> Token
 
 @dataclass
 class TextRules:
-    """A model on text in greedy mode."""
+    """The rules of greedy mode for a model on characters: unknown tokens, byte fallback, a prefix and a suffix."""
 
     vocab: Mapping[str, int]
     unk_id: int | None = None
@@ -75,7 +78,7 @@ class TextRules:
         return -1, 0
 
     def cut(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """(id, start, end) of the tokens of one piece, in characters."""
+        """Yield (id, start, end) of the tokens of one piece. Positions count characters."""
         at, unknown = 0, None
         while at < len(text):
             found, size = self._longest(text, at)
@@ -105,7 +108,7 @@ class TextRules:
 
 
 def joined(pieces: Sequence[tuple[str, tuple[int, int]]]) -> list[str]:
-    """The pieces of a pre-tokenizer with their offsets, adjacent ones joined."""
+    """Join adjacent pieces. `pieces` is a pre-tokenizer's result: (text, (start, end))."""
     out: list[str] = []
     last = -1
     for text, (start, end) in pieces:
@@ -118,7 +121,8 @@ def joined(pieces: Sequence[tuple[str, tuple[int, int]]]) -> list[str]:
 
 
 def pieces_of(text: str, normalizer: Any, pre_tokenizer: Any) -> list[str]:
-    """The joined pieces of a text without added tokens, by the reference's components, each of which may be None."""
+    """The joined pieces of a text without added tokens, cut by components of ``tokenizers``, each of which may be
+    None."""
     if normalizer is not None:
         text = normalizer.normalize_str(text)
     if pre_tokenizer is None:
@@ -148,7 +152,8 @@ def component(part: Any) -> Any:
 
 
 def word_piece(tokens: Sequence[bytes], pre_tokenizer: Any = PLAIN, **parts: Any) -> reference_impl.Document:
-    """A document with which ``tokenizers`` matches longest tokens: WordPiece over byte-level tokens, without limits."""
+    """A tokenizer.json with which ``tokenizers`` itself matches longest tokens: WordPiece over the single bytes and
+    `tokens`, without a limit on a word's length."""
     spelled = dict.fromkeys([*reference_impl.BYTE_CHARS, *map(reference_impl.spell, tokens)])
     model = {
         "type": "WordPiece",
@@ -177,7 +182,7 @@ def some_tokens(rng: random.Random, count: int, alphabet: str = LETTERS) -> list
 
 
 def assert_ids(engine: _core.Engine, text: str, ids: list[int], **options: Any) -> None:
-    """Compare every call that gives only ids, and the whole record."""
+    """Check that every call which encodes `text` returns these ids."""
     assert engine.encode(text, **options).ids == ids, f"{text!r}"
     assert engine.encode_ids(text, **options) == ids
     flat, splits = engine.encode_ragged([text, text.encode()], **options)
@@ -186,7 +191,8 @@ def assert_ids(engine: _core.Engine, text: str, ids: list[int], **options: Any) 
 
 
 def byte_offsets(text: str, tokens: Sequence[tuple[int, int, int]], prefix: int) -> list[tuple[int, int]]:
-    """The offsets, in characters, of tokens over the bytes of `text`. A leading space belongs to the first token."""
+    """Turn the byte offsets of `tokens` into offsets in characters of `text`. `prefix` is the number of bytes that were
+    put before the text; they count as its first character."""
     starts = [i for i, char in enumerate(text) for _ in char.encode()]
     out = []
     for _, start, end in tokens:

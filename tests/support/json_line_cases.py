@@ -1,9 +1,10 @@
-"""Lines that `read_json_lines` leaves to Python's json, and parts of such lines."""
+"""Lines of JSON that `_core.read_json_lines` does not read itself but leaves to Python's json, and parts of such
+lines."""
 
 from __future__ import annotations
 
 HALVES = (r"\ud800", r"\udfff", r"\ud83d\ud83d\ude42", r"\ude42\ud83d", r"\ud83dx", r"\ud83d\n", r"\ud83d\u0041")
-"""Escapes with half a surrogate pair."""
+"""JSON escapes that contain half a surrogate pair."""
 
 _NO_NUMBERS = (
     *("01", "-", "+1", "1.", ".5", "1e", "1e+", "1.e5", "0x1", "1_0", "--1", "-01", "1e5.5", "1a", "\u0661", "'a'"),

@@ -1,4 +1,4 @@
-"""Libraries that a test requires with ``pytest.importorskip``: in CI, a missing one fails the test.
+"""``pytest.importorskip`` for tests that require a library: in CI, a missing library fails the test.
 
 Elsewhere the test is skipped. ``CRAYON_TESTS`` says what .ci/run has installed: ``light`` means README's command, so
 tests of other libraries must be marked slow; ``all`` means everything, and the programs of `lacking`.
@@ -26,9 +26,10 @@ _or_skip = pytest.importorskip
 
 
 def importorskip(modname: str, *arguments: Any, **options: Any) -> Any:
-    """`pytest.importorskip`, which in CI fails if the module is missing.
+    """Do as `pytest.importorskip` does, but in CI fail if the module is missing.
 
-    With ``light`` a whole file may skip itself: tests/release/test_lock.py checks that it is marked slow.
+    With ``CRAYON_TESTS=light``, a call at the top of a test file may skip the file: tests/release/test_lock.py checks
+    that such a file is marked slow.
     """
     is_of_file = sys._getframe(1).f_code.co_name == "<module>"
     is_wanted = INSTALLED == "all" or (INSTALLED == "light" and not is_of_file)
@@ -38,7 +39,7 @@ def importorskip(modname: str, *arguments: Any, **options: Any) -> Any:
 
 
 def lacking(reason: str, **options: bool) -> NoReturn:
-    """Skip a test whose program is missing, or fail it in CI."""
+    """Skip a test whose program is missing. With ``CRAYON_TESTS=all``, as in CI, fail it."""
     if INSTALLED == "all":
         raise RuntimeError(f"CRAYON_TESTS=all, and {reason}")
     pytest.skip(reason, **options)

@@ -19,7 +19,7 @@ _NAME = "tokenizers"
 _ASKING = ("tests", "conftest", "pretokenize_reference", "parity_stand_in", "parity", "crayon_hf.parity")
 
 failed: list[Callable[[ImportError], None]] = []
-"""Functions that are called with the error of a failed import."""
+"""Functions to call with the ImportError if an import by a test or a parity module fails."""
 
 _reference: dict[str, ModuleType] = {}
 _import = builtins.__import__

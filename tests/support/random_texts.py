@@ -1,4 +1,4 @@
-"""Texts that are hard to cut: random ones of awkward pieces, and a gallery."""
+"""Texts that are hard to cut into tokens: random sequences of awkward pieces, and a fixed list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PIECES = (*_WORDS.split(), *_SPACED)
 
 
 def random_text(drawn: random.Random, pieces: int) -> str:
-    """Concatenate `pieces` random pieces."""
+    """Return a text of `pieces` random elements of PIECES."""
     return "".join(drawn.choices(PIECES, k=pieces))
 
 

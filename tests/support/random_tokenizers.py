@@ -1,4 +1,5 @@
-"""Small random ``tokenizer.json`` documents over a few letters. Other formats can express most of their components."""
+"""Small random ``tokenizer.json`` documents over a few letters, for tests that convert them to other formats. These
+formats can express most of the documents' components."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ class RandomDocument:
     # -- models
 
     def _merges(self, letters: Sequence[str], count: int) -> list[tuple[str, str]]:
-        """Random merges; often all ways to make each token, or in another order."""
+        """Random merges of letters and earlier products. Often they include every way to split each product into two
+        tokens, or two merges change places."""
         rng = self.rng
         made: dict[str, None] = dict.fromkeys(letters)
         merges: list[tuple[str, str]] = []
@@ -75,7 +77,7 @@ class RandomDocument:
                 merges.append(pair)
                 made["".join(pair)] = None
         how = rng.random()
-        if how < 0.5:  # as SentencePiece has them
+        if how < 0.5:  # as converters of SentencePiece models list them
             order = {left + right: number for number, (left, right) in enumerate(merges)}
             if self._chance(0.3):
                 numbers = rng.sample(range(len(order)), len(order))
@@ -159,7 +161,7 @@ class RandomDocument:
         template["pair"] = [*single, {"Sequence": {"id": "B", "type_id": 1}}]
         return made | {"post_processor": template}
 
-    # -- around them
+    # -- the other fields of a document
 
     def _spaces(self) -> dict[str, Any]:
         rng = self.rng
@@ -182,7 +184,8 @@ class RandomDocument:
         )
 
     def _whole(self, model: dict[str, Any], first: int = 3, **parts: Any) -> dict[str, Any]:
-        """The document, with special tokens and others."""
+        """Return a document with this model, added tokens of which some are special, and `parts` as other fields. The
+        special tokens are among the model's `first` tokens."""
         rng = self.rng
         known = (
             model["vocab"]

@@ -1,8 +1,8 @@
-"""tokenizers 0.23 beside tokenizers 1.0: tests compare with 0.23, the package finds 1.0.
+"""A pytest plugin for `make versions`: tests compare with tokenizers 0.23, while the package imports tokenizers 1.0.
 
 1.0 has no offsets, words and components, so it cannot be the reference. Test files and `crayon_hf.parity` import 0.23
-as ``tokenizers``, by way of `put_beside`. A test that needs a feature missing in 1.0 is skipped with its name. This is
-a plugin, which ``make versions`` gives to pytest.
+as ``tokenizers``, by way of `put_beside`. A test that needs a feature missing in 1.0 is skipped, and the reason names
+the feature.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _REFUSING = {
     "transformers": "transformers refuses to be beside tokenizers 1.0",
     "tokenizers.processors": "datatrove imports tokenizers.processors, which 1.0 has not",
 }
-"""Reasons by missing module."""
+"""Reasons to skip a test, by the module that cannot be imported."""
 _LACKING = re.compile(
     r"(a tokenizer that the engine does not support \(.*\)|from_tokenizers|"
     "training a .* model with the library's trainer|training a (Unigram|WordPiece|WordLevel) model|"
     "training with .*|reading vocab.*)"
     " needs tokenizers before 1.0, but 1[.].* is installed"
 )
-"""Messages of ours about features missing beside 1.0, which docs/drop-in.md lists."""
+"""Matches the package's messages about features that tokenizers 1.0 lacks. docs/drop-in.md lists these features."""
 
 
 def lack(error: BaseException | None) -> str | None:
-    """Return why a test with this exception cannot run beside 1.0, or None."""
+    """Return the reason why a test with this exception cannot run with tokenizers 1.0, or None."""
     while error is not None:
         if isinstance(error, ModuleNotFoundError) and error.name in _REFUSING:
             return _REFUSING[error.name]

@@ -1,6 +1,6 @@
-"""Plain twins of the engine's parts, makers of small vocabularies, and comparison with ``tokenizers``.
+"""Second implementations of parts of the engine, makers of small vocabularies, and comparison with ``tokenizers``.
 
-A twin implements the definition: slow, short and without tricks.
+Such a second implementation is a plain twin: it follows the definition, and is slow, short and without tricks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Merge = tuple[bytes, bytes]
 
 @pytest.fixture(scope="module", params=_core.cpu_levels())
 def cpu(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run with each instruction set in turn, for the engines that a module opens."""
+    """Run a module's tests once for each instruction set, which CRAYON_CPU names for the engines that they open."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CRAYON_CPU", request.param)
         yield request.param
@@ -42,7 +42,7 @@ def _byte_chars() -> list[str]:
     return [chars[b] for b in range(256)]
 
 
-# Kimi K2's pattern: it has no scanner, and both regular expression engines read it alike.
+# Kimi K2's pattern: the engine has no special scanner for it, and both regular expression engines read it alike.
 KIMI_PATTERN = (
     r"[\p{Han}]+"
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
@@ -57,12 +57,12 @@ CHAR_BYTES = {c: b for b, c in enumerate(BYTE_CHARS)}
 
 
 def spell(data: bytes) -> str:
-    """The byte-level spelling of these bytes."""
+    """The byte-level spelling of bytes: one printable character for each, as in GPT-2's vocabulary."""
     return "".join(BYTE_CHARS[b] for b in data)
 
 
 def token_bytes(token: str) -> bytes:
-    """The bytes that a token decodes to: the bytes that it spells, or its own text."""
+    """The bytes that a token decodes to: its spelling read as the byte-level alphabet, or if that fails as UTF-8."""
     if all(c in CHAR_BYTES for c in token):
         return bytes(CHAR_BYTES[c] for c in token)
     return token.encode()
@@ -72,7 +72,8 @@ def token_bytes(token: str) -> bytes:
 
 
 def merge_ranks(document: Document) -> dict[tuple[int, int], tuple[int, int]]:
-    """(left, right) -> (rank, product), from the merges of a document; of equal pairs the last counts."""
+    """Map (left id, right id) to (rank, product id) for the merges of a document. Of equal pairs the last one
+    counts."""
     vocab = document["model"]["vocab"]
     return {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(document["model"]["merges"])}
 
@@ -100,7 +101,9 @@ def merge(document: Document, data: bytes) -> tuple[list[int], list[int]]:
 def byte_level_document(
     merges: Sequence[Merge] = (), *, seed: int | None = None, more: Sequence[str] = (), **parts: Any
 ) -> Document:
-    """A tokenizer.json of byte-level BPE with these merges, one pretoken per text. ``seed`` shuffles the ids.
+    """A tokenizer.json of byte-level BPE with these merges, in which each text is one pretoken. ``seed`` shuffles the
+    ids, and ``more`` adds tokens.
+
 
     ``parts`` replaces top-level fields.
     """
@@ -133,7 +136,7 @@ def byte_level_document(
 
 
 def stock_with(**parts: Any) -> Tokenizer:
-    """A tokenizer of the library with these components, whose only token stands for every word."""
+    """A tokenizer of ``tokenizers`` with these components. Its only token is also the unknown token, for every word."""
     model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
     return Tokenizer.from_str(json.dumps({"added_tokens": [], "model": model} | parts))
 
@@ -168,7 +171,7 @@ def open_engine(document: Document | str, flavor: str = "oniguruma") -> _core.En
 
 
 def train(tokenizer: Tokenizer, text: Sequence[str], size: int = 1500, special_tokens: Sequence[str] = ()) -> Document:
-    """The document of a byte-level tokenizer after training its model."""
+    """Train the model of a byte-level tokenizer on `text`, and return its tokenizer.json."""
     from tokenizers import decoders, pre_tokenizers, trainers
 
     tokenizer.decoder = decoders.ByteLevel()
@@ -190,7 +193,7 @@ RECORD = tuple(_RECORD.split())
 
 
 def record(encoding: Any) -> dict[str, Any]:
-    """All fields of an encoding."""
+    """All fields of an encoding, and the number of its overflowing encodings."""
     return {name: getattr(encoding, name) for name in RECORD} | {"overflowing": len(encoding.overflowing)}
 
 
@@ -214,14 +217,15 @@ def lookups(encoding: Any, characters: int) -> dict[str, Any]:
 
 
 def assert_same(got: Any, want: Any, what: str) -> None:
-    """Fail with the differing fields."""
+    """Check that two encodings are equal. The error names `what` and the differing fields."""
     ours, theirs = record(got), record(want)
     different = [f"{name}: {ours[name]!r}, reference {theirs[name]!r}" for name in ours if ours[name] != theirs[name]]
     assert not different, "\n".join([what, *different])
 
 
 def try_reference(call: Callable[[], Any]) -> Any:
-    """The reference's result, or None if it raises or panics with a BaseException whose class cannot be imported."""
+    """The result of a call of ``tokenizers``, or None if it raises. This includes panics, BaseExceptions whose class
+    cannot be imported."""
     try:
         return call()
     except BaseException as error:
@@ -231,7 +235,7 @@ def try_reference(call: Callable[[], Any]) -> Any:
 
 
 class Both:
-    """The engine and the reference, opened from the same document."""
+    """The engine and ``tokenizers`` (the reference), opened from the same document."""
 
     def __init__(self, document: Document | str) -> None:
         text = document if isinstance(document, str) else json.dumps(document)
@@ -261,7 +265,7 @@ class Both:
         special_as_text: bool = False,
         also_lookups: bool = False,
     ) -> None:
-        """Compare every call that encodes one input with the reference."""
+        """Encode an input with every call of the engine, and compare the results with the reference."""
         self.reference.encode_special_tokens = special_as_text
         options: dict[str, Any] = {"add_special_tokens": add_special_tokens, "special_as_text": special_as_text}
         options |= self.settings
@@ -293,8 +297,8 @@ class Both:
             self.check_ids(sequence, want.ids, options)
 
     def check_decode(self, ids: list[int]) -> None:
-        """Compare the text of these ids, with and without special tokens, except ids that another version decodes
-        differently."""
+        """Compare the decoded text with the reference, with and without special tokens. Ids that an older reference
+        decodes differently are not compared."""
         if not SHOWS_NORMALIZED and shown_otherwise(self.reference).intersection(ids):
             return
         for skip in (False, True):
@@ -306,7 +310,7 @@ class Both:
                 assert self.engine.decode(ids, skip) == want, f"decoding {ids}, {skip=}"
 
     def check_ids(self, text: str, ids: list[int], options: dict[str, Any]) -> None:
-        """Compare the calls that give only ids."""
+        """Check that the engine's calls that return only ids return `ids`."""
         assert self.engine.encode_ids(text, **options) == ids
         assert self.engine.encode_ids(text.encode(), **options) == ids
         flat, splits = self.engine.encode_ragged([text, "", text.encode()], **options)
@@ -319,7 +323,7 @@ class Both:
 
 
 def texts_of(pieces: Sequence[str], *, size: int = 12) -> st.SearchStrategy[str]:
-    """Texts made of these pieces, with a few characters of any kind between them."""
+    """Random texts of at most `size` pieces, with a few characters of any kind between them."""
     piece = st.sampled_from(list(pieces))
     return st.lists(st.one_of(piece, piece, piece, st.text(max_size=2)), max_size=size).map("".join)
 

@@ -1,4 +1,4 @@
-"""An engine that refuses some vocabularies, to test fallback even if everything becomes native."""
+"""A fixture in which the engine refuses some vocabularies, so that tests can reach the fallback to ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crayon_hf import UnsupportedError, _core
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Refuse WordPiece, and patterns with vowels, as if they were not native."""
+    """Refuse WordPiece models, and patterns that contain "aeiou", as if the engine could not run them."""
     compile_json = _core.compile_tokenizer_json
     refused = {b'"WordPiece"': "model WordPiece", b"aeiou": "pattern '[aeiou]'"}
 

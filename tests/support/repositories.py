@@ -1,4 +1,4 @@
-"""Small repositories of transformers, one for each family of classes, trained here."""
+"""Small model repositories for ``transformers``, one for each family of tokenizer classes, trained here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHAT_TEMPLATE = (
 
 
 def write_repositories(root: Path, training_text: list[str]) -> dict[str, Path]:
-    """The directory of each family."""
+    """Train and write one repository for each family below `root`, and return their directories by family."""
     for name, make in zip(FAMILIES, (_byte_level, _bert, _t5, _llama), strict=True):
         tokenizer, config = make(training_text)
         directory = root / name

@@ -1,4 +1,4 @@
-"""A sample of many cases for README's test command; the others are marked slow."""
+"""Selects some of a test's many cases for README's test command; the other cases are marked slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SentencePiece models that its library trains."""
+"""Trains SentencePiece models with the ``sentencepiece`` library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def trained(sentences: Iterable[str], **options: Any) -> bytes:
-    """Return a model. `options` are those of the trainer."""
+    """Return the bytes of a model trained on `sentences`. `options` are those of SentencePieceTrainer."""
     import sentencepiece
 
     written = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Small tokenizers of every kind, trained here, and the comparison of two tokenizers."""
+"""Small tokenizers of every kind of model, trained here, and the comparison of two tokenizers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fields(encoding: Any) -> dict[str, Any]:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """The result of a call, or the built-in class of its exception."""
+    """The result of a call, or the name of the built-in class of its exception."""
     try:
         return plain(call())
     except Exception as error:
@@ -48,7 +48,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value that compares by contents."""
+    """Turn a result into a value that compares by contents."""
     if type(value).__name__ == "Encoding":
         return fields(value)
     if isinstance(value, (list, tuple)):
@@ -66,7 +66,7 @@ def plain(value: Any) -> Any:
 
 @cache
 def trained(kind: str) -> str:
-    """The JSON of a small tokenizer."""
+    """The JSON of a small tokenizer of this kind, which is one of KINDS."""
     return _KINDS[kind]().to_str()
 
 
@@ -157,7 +157,7 @@ KINDS = tuple(_KINDS)
 
 
 def check(reference: Any, ours: Any, texts: tuple[str, ...] = TEXTS) -> None:
-    """Compare two tokenizers in everything but saving."""
+    """Compare the results and settings of two tokenizers, except saving."""
     for text in texts:
         for add_special_tokens in (True, False):
             expected = fields(reference.encode(text, add_special_tokens=add_special_tokens))

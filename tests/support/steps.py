@@ -1,4 +1,4 @@
-"""Counts of Python function calls: a measure of work that is the same on every machine."""
+"""Counts function calls, as a measure of work that is the same on every machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def steps_of(call: Callable[[], object]) -> int:
-    """The number of calls and returns of functions, Python's and compiled ones, during a call in this thread."""
+    """Return how many functions start and return while `call` runs, in this thread. Compiled functions count, too."""
     steps = 0
 
     def count(*_: object) -> None:

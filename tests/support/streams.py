@@ -1,4 +1,4 @@
-"""Streams in tests: moving windows over a text, and the results of the whole text."""
+"""Encodes a text through moving windows, as streams do, and compares the result with that of the whole text."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _PIECES = """the The tion 's 're ' ''l \u2019s '\u017f ABC aBcD ABCd \u01c5 1 12
 _SPACES = (*" \n\r\t\u3000\xa0", " ", "  ", "   ", "\r\n", "\n\n", " \n ", " a", " 'VE", "/\n", " <mask> ", "a b")
 _SPACES += ("of the",)
 PIECES = (*_PIECES.split(), *_SPACES)
-"""Texts that cause trouble at the borders of windows."""
+"""Texts that are hard to encode if a window ends inside or next to them."""
 
 
 def whole(engine: _core.Engine, text: str, special: bool, offsets: bool) -> tuple[list[int], list[Any] | None]:
-    """The ids of a text and, in bytes, their offsets."""
+    """Encode a whole text. Returns its ids and, if `offsets`, their offsets in bytes."""
     if not offsets:
         return engine.encode_ids(text, special), None
     encoding = engine.encode(text, add_special_tokens=special)
@@ -33,7 +33,8 @@ def whole(engine: _core.Engine, text: str, special: bool, offsets: bool) -> tupl
 def streamed(
     engine: _core.Engine, data: bytes, window: int, special: bool, offsets: bool, grow: int = 2
 ) -> tuple[list[int], list[Any] | None]:
-    """The ids and offsets through windows of `window` bytes. If a call consumes no byte, the window grows."""
+    """Encode UTF-8 through windows of `window` bytes. If a call consumes no byte, the window grows. Returns ids and, if
+    `offsets`, their offsets in bytes."""
     encoder = _core.StreamEncoder(engine, special, False, offsets)
     ids: list[int] = []
     ranges: list[Any] = []
@@ -56,7 +57,7 @@ def streamed(
 def assert_streams_alike(
     engine: _core.Engine, text: str, window: int, special: bool = True, offsets: bool = False
 ) -> None:
-    """Check that ids and offsets do not depend on windows."""
+    """Check that windows of `window` bytes give the ids and offsets of the whole text."""
     expected = whole(engine, text, special, offsets)
     got = streamed(engine, text.encode(), window, special, offsets)
     assert got == expected, f"windows of {window} bytes over {text!r}"

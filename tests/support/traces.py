@@ -1,4 +1,4 @@
-"""Helpers for tests of traces."""
+"""Helpers for tests of traces, the engine's records of the steps by which a text becomes tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crayon_hf import _core
 
 
 def pieces_of(parts: Sequence[dict[str, Any]]) -> Iterator[int | bytes]:
-    """Yield the ids of added tokens and the pieces between these tokens, in order."""
+    """Yield, in order, the id of each added token in a text and the bytes of each piece between added tokens."""
     for part in parts:
         if part["added"] is not None:
             yield part["added"]
@@ -39,14 +39,14 @@ def greedy_ids(engine: _core.Engine, parts: Sequence[dict[str, Any]]) -> list[in
 
 
 def check(engine: _core.Engine, text: str, special_as_text: bool = False) -> None:
-    """Check that both traces of a text end in the engine's tokens."""
+    """Check that the traces of merging and of greedy mode end in the ids that the engine returns for `text`."""
     parts = engine.trace_parts(text, special_as_text)
     assert traced_ids(engine, parts) == engine.encode_ids(text, False, special_as_text)
     assert greedy_ids(engine, parts) == engine.greedy().encode_ids(text, False, special_as_text)
 
 
 def replay(trace: dict[str, Any]) -> list[tuple[int, int, int]]:
-    """Apply the merges to the symbols in order, and return the tokens."""
+    """Apply a trace's merges to its symbols in order, and return the tokens as (id, start, end)."""
     symbols = [(symbol["id"], symbol["start"], symbol["end"]) for symbol in trace["symbols"]]
     for merge in trace["merges"]:
         at = merge["position"]

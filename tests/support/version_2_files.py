@@ -1,4 +1,4 @@
-"""CRAYON's version 2 cartridges for the tests: a writer, and a plain longest match."""
+"""Writes cartridges of CRAYON's version 2 format for tests, and encodes by a plain longest match as CRAYON does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ WORDS = (
 
 
 def write_version_2(path: Path, tokens: Sequence[str], companion: bool = True) -> Path:
-    """Write a cartridge in which a token's id is its position; of equal tokens the last one counts, as in CRAYON."""
+    """Write a version 2 cartridge in which a token's id is its position in `tokens`. Of equal tokens the last one
+    counts, as in CRAYON. `companion` also writes the .json list of tokens that CRAYON puts beside it."""
     keys = {token.encode(): id for id, token in enumerate(tokens) if token}
     path.write_bytes(_core.write_cartridge_v2(*_core.build_double_array(sorted(keys.items()))))
     if companion:
@@ -24,14 +25,14 @@ def write_version_2(path: Path, tokens: Sequence[str], companion: bool = True) -
 
 
 def complete(tokens: Sequence[str]) -> dict[bytes, int]:
-    """The tokens with their ids, followed by ids for bytes that have none."""
+    """Map tokens to their ids, and bytes that are not tokens to the ids after these."""
     ids = {token.encode(): id for id, token in enumerate(tokens) if token}
     missing = [bytes([byte]) for byte in range(256) if bytes([byte]) not in ids]
     return ids | {byte: len(tokens) + i for i, byte in enumerate(missing)}
 
 
 def longest_match(ids: dict[bytes, int], data: bytes, unknown: int | None = None) -> list[int]:
-    """The longest token at each position; `unknown` for a byte that begins none."""
+    """Return the ids of the longest token at each position, and `unknown` for a byte at which no token begins."""
     found, at, longest = [], 0, max(map(len, ids))
     while at < len(data):
         ends = range(min(len(data), at + longest), at, -1)

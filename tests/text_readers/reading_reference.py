@@ -1,4 +1,4 @@
-"""A plain reader of corpus files: everything in memory, one record after the other. The twin of the tests."""
+"""A plain reader of corpus files, with which tests compare ours: everything in memory, one record after the other."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from crayon_hf.text_readers import json_lines, plain_text
 
 
 class Contents(NamedTuple):
-    """Documents, and the number and place of each bad record."""
+    """The result of reading a file: its documents, and the number and place of each bad record."""
 
     documents: list[bytes]
     bad: list[tuple[int, int]]
 
 
 Record = tuple[bytes, bool] | None
-"""A text (for a bad record its replacement), and whether it is good. None means that the record does not count."""
+"""A record's text (for a bad record its replacement), and whether the record is good. None stands for a record that
+does not count, such as a blank line."""
 
 
 def contents(records: Iterable[Record], policy: str) -> Contents:
-    """The result of reading records, unless it stops."""
+    """The result of reading records if bad ones are treated by `policy`, skip or replace."""
     found = Contents([], [])
     for number, record in enumerate(records, 1):
         if record is None:
@@ -39,7 +40,7 @@ def contents(records: Iterable[Record], policy: str) -> Contents:
 
 
 def json_records(data: bytes, reading: Reading) -> list[Record]:
-    """The lines of JSON lines."""
+    """The records of a file of JSON lines."""
     lines = data.split(b"\n")
     return [_json_record(line, reading) for line in (lines if lines[-1] else lines[:-1])]
 
@@ -63,7 +64,7 @@ def _json_record(line: bytes, reading: Reading) -> Record:
 
 
 def row_records(rows: Iterable[dict[str, bytes | None]], reading: Reading) -> list[Record]:
-    """The rows of a table."""
+    """The records of a table's rows."""
     records = []
     for row in rows:
         values = {name: None if value is None else value.decode("utf-8", "replace") for name, value in row.items()}
@@ -93,7 +94,7 @@ def _row(values: Any, good: bool, reading: Reading) -> Record:
 
 
 def text_records(data: bytes, reading: Reading) -> list[Record]:
-    """The documents of a text file."""
+    """The records of a text file, which the separator divides."""
     texts = [data] if reading.separator is None else data.split(reading.separator)
     if not texts[-1]:
         texts.pop()
@@ -107,7 +108,7 @@ def text_records(data: bytes, reading: Reading) -> list[Record]:
 
 @contextlib.contextmanager
 def at_most(records: int | None) -> Iterator[None]:
-    """Limit batches to `records` records, as many unusual ones, and windows of as many bytes. None keeps the
+    """Let our readers make batches of at most `records` records, with windows of that number of bytes. None keeps the
     defaults."""
     with contextlib.ExitStack() as stack:
         for module in () if records is None else (json_lines, plain_text):
@@ -123,7 +124,7 @@ def texts_of(batch: Documents) -> list[bytes]:
 
 
 def read(file: InputFile, reading: Reading) -> Contents:
-    """The result of `read_documents`. All batches are kept to the end, so an overwritten one shows."""
+    """The result of our reader, `read_documents`. All batches are kept to the end, so an overwritten batch shows."""
     batches = list(read_documents(file, reading))
     assert [batch.size for batch in batches] == sorted(batch.size for batch in batches)
     assert not batches or batches[-1].size == file.size

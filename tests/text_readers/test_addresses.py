@@ -1,4 +1,4 @@
-"""The files that an input names."""
+"""`find_inputs`: the files that an input (a path, a directory, a pattern, an address) names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def found(*inputs: object, format: str | None = None) -> list[str]:
 
 
 def test_files_and_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order of the inputs; in a directory by name, with known endings, without hidden files."""
+    """Files come in the order of the inputs. Those of a directory come by name, if they have a known ending and are not
+    hidden."""
     monkeypatch.chdir(tmp_path)
     known = ["d/10.jsonl", "d/9.JSONL.GZ", "d/a/b/c.txt.zst", "d/a/x.parquet", "d/a.json", "d/z.arrow"]
     make(tmp_path, *known, "d/readme.md", "d/.hidden.txt", "d/.git/a.txt", "d/a.gz", "d/_SUCCESS", "e.txt", "no ending")
@@ -106,7 +107,8 @@ fsspec = pytest.importorskip("fsspec")
 
 
 def test_addresses() -> None:
-    """fsspec addresses, here in its memory file system: files, directories, patterns, and reading from any position."""
+    """Inputs can be addresses of fsspec (here its memory file system): files, directories and patterns. Files are read
+    from any position."""
     memory = fsspec.filesystem("memory")
     data = b"".join(b'{"text": "%d"}\n' % i for i in range(2000))
     memory.pipe({"/c/b.jsonl": data, "/c/a.jsonl.gz": gzip.compress(data), "/c/x/y[1].jsonl": data, "/c/n.md": b""})

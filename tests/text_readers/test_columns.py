@@ -1,4 +1,4 @@
-"""Parquet and Arrow: every representation of strings, cut at every row."""
+"""Reading columns of Parquet and Arrow files: every representation of strings, in batches cut at every row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STORED = ["parquet", "file", "stream", "packed stream"]
 
 
 def array_of(values: list[bytes | None], kind: str) -> Any:
-    """An array that is part of a larger one, which may have invalid UTF-8 elsewhere."""
+    """An Arrow array of these values. It is a slice of a larger array, which may have invalid UTF-8 elsewhere."""
     if kind.startswith("dictionary"):
         words = list(dict.fromkeys([*values, b"unused"]))
         indices = pa.array([None if value is None else words.index(value) for value in values], pa.int32())
@@ -96,7 +96,7 @@ def test_columns(kind: str, stored: str, tmp_path: Path) -> None:
 
 
 def test_many_rows(tmp_path: Path) -> None:
-    """More than are read at once, with row groups and record batches of all sizes, some empty."""
+    """A file has more rows than are read at once, in row groups or record batches of all sizes, some empty."""
     rows: list[dict[str, bytes | None]] = [{"text": b"%d" % i * (i % 5)} for i in range(5000)]
     for stored in STORED[:3]:
         path = tmp_path / ("a.parquet" if stored == "parquet" else "a.arrow")
@@ -113,7 +113,8 @@ def test_many_rows(tmp_path: Path) -> None:
 
 
 def test_names(tmp_path: Path) -> None:
-    """A column ``a.b`` is not part of a column ``a``. A name belongs to one column."""
+    """The name ``a.b`` means a column ``a.b``, not a field of a column ``a``. If two columns have one name, reading it
+    is an error."""
     table = pa.table({"a": [{"b": "inner"}], "a.b": ["own"]})
     parquet.write_table(table, tmp_path / "a.parquet")
     twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
@@ -128,7 +129,7 @@ def test_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stored", STORED)
 def test_what_is_wrong_with_a_file(stored: str, tmp_path: Path) -> None:
-    """The column is missing, or the file is cut anywhere."""
+    """Reading is an error if the column is missing, or if the file is cut anywhere."""
     path = tmp_path / f"a.{'parquet' if stored == 'parquet' else 'arrow'}"
     rows: list[dict[str, bytes | None]] = [{"text": b"text %d" % i, "id": b"x"} for i in range(60)]
     file = write(path, rows, "string", stored, 20)
@@ -153,7 +154,7 @@ def test_what_is_wrong_with_a_file(stored: str, tmp_path: Path) -> None:
 
 
 def test_damaged_offsets(tmp_path: Path) -> None:
-    """Offsets and indices from a file may be anything: memory beyond the buffers is never read."""
+    """A damaged file may have any offsets and indices: memory beyond the buffers is never read."""
     path = tmp_path / "a.arrow"
     for array, numbers, others in (
         (
@@ -182,7 +183,7 @@ def test_damaged_offsets(tmp_path: Path) -> None:
 
 
 def test_pages_with_checksums(tmp_path: Path) -> None:
-    """If a file has checksums, changed bytes never become another text."""
+    """If a Parquet file's pages have checksums, changed bytes never become another text."""
     path = tmp_path / "a.parquet"
     texts = [f"text {i} é " * (i % 9) for i in range(300)]
     parquet.write_table(pa.table({"text": texts}), path, row_group_size=100, write_page_checksum=True)

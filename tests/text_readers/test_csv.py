@@ -1,4 +1,4 @@
-"""CSV and TSV: the rows that Python's csv reads, in batches."""
+"""Reading CSV and TSV files in batches gives the rows that Python's csv reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PIECES = ("word", ",", '"', "\n", "\r\n", "\t", "é", "日本", " ", "", "'", "x
 
 
 def table(kind: str, seed: int, rows: int = 200) -> tuple[bytes, list[str]]:
-    """A file as Python writes it, and its texts."""
+    """The bytes of a random file as Python's csv writes it, and the texts in it."""
     source = random.Random(seed)
     texts = ["".join(source.choices(PIECES, k=source.randrange(12))) for _ in range(rows)]
     out = io.StringIO(newline="")
@@ -81,7 +81,8 @@ def test_bad_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_hostile_files_as_python_reads_them(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Quotes inside and after fields, unclosed quotes, and all line endings."""
+    """Files with quotes inside and after fields, unclosed quotes, and all line endings are read as Python's csv reads
+    them."""
     source = random.Random(seed)
     kind = source.choice(("csv", "tsv"))
     pieces = ('"', '"', ",", "\t", "\n", "\r\n", "\r", "a", "é", " ", '""', "\\")

@@ -23,19 +23,20 @@ NOISE = random.Random(5).randbytes(5000)
 
 
 def member(data: bytes, flags: int = 0, fields: bytes = b"", level: int = 6) -> bytes:
-    """A member of .gz; `fields` follow the first ten bytes."""
+    """A gzip member (a compressed stream with header and trailer) of `data`. `fields` are the optional header fields,
+    and `flags` says which."""
     packer = zlib.compressobj(level, wbits=-15)
     packed = packer.compress(data) + packer.flush()
     return b"\x1f\x8b\x08" + bytes([flags]) + b"\0\0\0\0\0\xff" + fields + packed + trailer(data)
 
 
 def trailer(data: bytes) -> bytes:
-    """Checksum and size."""
+    """The end of a gzip member: the checksum and the size of its data."""
     return struct.pack("<II", zlib.crc32(data), len(data))
 
 
 class Pipe(io.RawIOBase):
-    """Bytes in pieces of up to `most`, as from a network, without seeking."""
+    """A file without seeking that returns at most `most` bytes for a read, as a network does."""
 
     def __init__(self, data: bytes, most: int = 1 << 20) -> None:
         self._data, self._at, self._most = data, 0, most
@@ -53,7 +54,7 @@ class Pipe(io.RawIOBase):
 
 
 def outcome(raw: Pipe, packing: str, reads: int = 1 << 18) -> tuple[bytes, str]:
-    """The contents of `raw`, read in pieces of this size, and the error that ends it."""
+    """Unpack `raw` in reads of `reads` bytes. Returns the contents, and the error that ends them."""
     content: Any = unpacking(raw, packing, "x")  # type: ignore[arg-type]
     found, buffer = bytearray(), bytearray(reads)
     try:
@@ -72,7 +73,7 @@ FIELDS = {4: b"\4\0x\0yz", 8: b"name\0", 16: b"\xff comment\0"}
 
 
 def with_fields(flags: int, wrong: int = 0) -> bytes:
-    """A member with these header fields. Extra bytes make its checksum wrong."""
+    """A gzip member with the optional header fields that `flags` selects. `wrong` is added to the header's checksum."""
     fields = b"".join(field for flag, field in FIELDS.items() if flags & flag)
     if flags & 2:
         header = member(b"", flags, fields)[: 10 + len(fields)]
@@ -108,7 +109,7 @@ BAD = {
 
 @pytest.fixture(params=["isal", "zlib"])
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """With isal and without it."""
+    """Run a test with the library isal, and without it, with zlib."""
     if request.param == "isal":
         pytest.importorskip("isal")
     else:
@@ -121,7 +122,7 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("name", [*sampled(GOOD, 3), *BAD])
 def test_members(name: str) -> None:
-    """In pieces of any size."""
+    """Good and bad sequences of gzip members give the expected contents or error, read in pieces of any size."""
     data, expected = {**GOOD, **BAD}[name]
     for most, reads in ((1, 100_000), (7, 1000), (1000, 50), (1 << 20, 1 << 20)):
         found, error = outcome(Pipe(data, most), ".gz", reads)
@@ -135,7 +136,7 @@ def test_members(name: str) -> None:
 
 @pytest.mark.usefixtures("library")
 def test_flipped_bits() -> None:
-    """By zlib's judgement: a changed time or system in the header is valid."""
+    """A file with a flipped bit is damaged if zlib says so: a changed time or system in a header is valid."""
     chance = random.Random(7)
     places = [*range(12), *range(len(WHOLE) - 8, len(WHOLE)), *(chance.randrange(len(WHOLE)) for _ in range(50))]
     for place in places:

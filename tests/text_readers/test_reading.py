@@ -1,4 +1,5 @@
-"""Text and JSON lines, plain and compressed: the documents and bad records of the plain twin."""
+"""Reading text files and JSON lines, plain and compressed: documents and bad records equal those of the plain
+reader."""
 
 from __future__ import annotations
 
@@ -155,7 +156,7 @@ def test_text(
 
 @pytest.mark.parametrize("packing", QUICK)
 def test_packings(packing: str, tmp_path: Path) -> None:
-    """Larger than one unpacking step, and in several members."""
+    """Compressed files larger than one unpacking step, and of several concatenated members, are read whole."""
     rows = [f"漢字 and more {i} " * (i % 50) for i in range(4000)]
     lines = [json.dumps({"text": row}, ensure_ascii=i % 2 == 0).encode() + b"\n" for i, row in enumerate(rows)]
     data = b"".join(lines)
@@ -175,7 +176,7 @@ def test_packings(packing: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packing", QUICK[1:])
 def test_damaged_files(packing: str, tmp_path: Path) -> None:
-    """Cut anywhere, or followed by anything: documents are never lost silently."""
+    """If a compressed file is cut anywhere, or other bytes follow it, no document is lost silently."""
     data = b"".join(b'{"text": "%d"}\n' % (i * i * i) for i in range(300))
     packed = PACKERS[packing](data)
     damaged = [packed[:size] for size in range(len(packed))]
@@ -205,7 +206,7 @@ def test_damaged_files(packing: str, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("packing", ["", ".gz"])
 def test_bad_lines(line: bytes, message: str, packing: str, tmp_path: Path) -> None:
-    """Each kind with each policy: its number, its place, and the reason."""
+    """For each kind of bad line and each policy, the reader reports the line's number, its place, and the reason."""
     data = b'{"text": "one"}\n\n\n' + line + b'\n{"text": "two"}'
     file = file_of(tmp_path, f"bad.jsonl{packing}", PACKERS[packing](data))
     for batch_bytes in (5, 40, 1 << 20):
@@ -224,7 +225,7 @@ def test_bad_lines(line: bytes, message: str, packing: str, tmp_path: Path) -> N
 
 
 def test_every_document_at_the_limit(tmp_path: Path) -> None:
-    """The maximum size is allowed, wherever a block ends."""
+    """A document of the maximum size is allowed, wherever a block of the file ends."""
     for batch_bytes in range(1, 40):
         for most, expected in ((9, [b"x" * 9, b"y"]), (8, [b"y"])):
             reading = Reading(separator=b"--", batch_bytes=batch_bytes, max_document_bytes=most, bad_records="skip")
@@ -241,7 +242,7 @@ def test_every_document_at_the_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.txt", "a.jsonl.gz"])
 def test_a_file_that_changes(name: str, tmp_path: Path) -> None:
-    """Before and during reading."""
+    """A file that changes before or during reading is an error."""
     reading = Reading(separator=b"\n", batch_bytes=100)
 
     def version(count: int) -> bytes:
@@ -294,7 +295,7 @@ def test_settings_that_make_no_sense(
 
 
 def test_settings_and_the_files_that_they_are_for(tmp_path: Path) -> None:
-    """By names only: none of these files exists."""
+    """`check_files` decides by names only whether settings apply to files: none of these files exists."""
     text, lines, other = (InputFile(name, 1) for name in ("a.txt.gz", "b.jsonl", "z.bin"))
     check_files([text, lines], Reading(separator=b"\n", column="body"))
     check_files([text], Reading(separator=b"\n"))
@@ -321,7 +322,7 @@ def test_templates(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "bad.txt", "bad.jsonl"])
 def test_very_short_records(name: str, tmp_path: Path) -> None:
-    """A batch limits records and bad records, besides bytes, because each takes memory."""
+    """The size of a batch is limited in bytes, records and bad records, because each record takes memory."""
     if name.startswith("bad"):
         data, most, bad = b"\xff\n" * 40_000, MOST_UNUSUAL, 40_000
     elif name.endswith("txt"):
@@ -339,7 +340,7 @@ def test_very_short_records(name: str, tmp_path: Path) -> None:
 
 
 def test_a_batch_stays_as_it_is(tmp_path: Path) -> None:
-    """While later batches are read."""
+    """The documents of a batch stay the same while later batches are read."""
     data = b"".join(b'{"text": "%d"}\n' % i * 1 for i in range(20_000))
     batches = read_documents(file_of(tmp_path, "a.jsonl", data), Reading(batch_bytes=10_000))
     held = [(batch, texts_of(batch)) for batch in batches]

@@ -1,4 +1,4 @@
-"""Memory is bounded by settings, not by the input: measured in separate processes."""
+"""The settings bound the memory of reading, whatever the input: measured in separate processes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ print(documents, bad, peak() - before)
 
 
 def write(path: Path) -> tuple[int, int]:
-    """Write a file. Returns the numbers of documents and of bad ones."""
+    """Write a large file. Returns the numbers of its documents and bad records."""
     if path.stem == "a":  # one record batch, one row group: a large part of the file
         pa = pytest.importorskip("pyarrow")
         parquet = pytest.importorskip("pyarrow.parquet")

@@ -1,4 +1,4 @@
-"""Separators as written on a command line, and the files that settings apply to."""
+"""Separators of documents as users write them on a command line, with escapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directory trees: the same files as git lists."""
+"""Reading a directory tree finds the files that git would list, by .gitignore files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ NAMES = ("a b", "a ", "ab", "abc", "a.c", "b.c", "aab", *"abcxéA-][*\\", "#a", 
 
 
 def git(place: Path, *arguments: str, fails: bool = False) -> bytes:
-    """The output of git without the user's settings. With `fails`, git may exit with an error."""
+    """Run git in `place` without the user's settings, and return its output. With `fails`, git may exit with an
+    error."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env = {**clean, "HOME": str(place), "XDG_CONFIG_HOME": str(place), "GIT_CONFIG_NOSYSTEM": "1"}
     return subprocess.run(["git", *arguments], cwd=place, env=env, check=not fails, capture_output=True).stdout
@@ -69,7 +70,7 @@ def plant(rng: random.Random, place: Path) -> list[Path]:
 @needs_git
 @pytest.mark.parametrize("seed", [*range(6), *(pytest.param(n, marks=pytest.mark.slow) for n in range(6, 120))])
 def test_random_patterns_as_git(seed: int, tmp_path: Path) -> None:
-    """Each directory of a random tree gets random patterns, several times."""
+    """The directories of a random tree get .gitignore files of random patterns, several times; ours agrees with git."""
     rng = random.Random(seed)
     git(tmp_path, "init", "-q")
     directories = plant(rng, tmp_path)
@@ -98,7 +99,7 @@ def git_ignores(place: Path, path: Path) -> bool:
 
 @needs_git
 def test_checkouts(tmp_path: Path) -> None:
-    """Worktrees use the patterns of their repository; nested repositories use their own."""
+    """A git worktree uses the ignore patterns of its repository; a nested repository uses its own."""
     home = tmp_path / "home"
     home.mkdir()
     git(home, "init", "-q")
@@ -121,7 +122,8 @@ def test_checkouts(tmp_path: Path) -> None:
 
 
 def test_without_a_checkout(tmp_path: Path) -> None:
-    """Patterns apply in the directory and below it, but not from above it, and not to the directory itself."""
+    """Without a git repository, .gitignore files apply in the named directory and below it. Those above it have no
+    effect."""
     (tmp_path / ".gitignore").write_text("*.txt\n")
     place = tmp_path / "place"
     (place / "build").mkdir(parents=True)

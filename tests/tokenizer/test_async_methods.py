@@ -1,4 +1,4 @@
-"""Awaitable methods give the results of the plain ones, with the tokenizer's settings at the time of the call."""
+"""The async methods of `Tokenizer` give the results of the plain methods, with the settings at the time of the call."""
 
 from __future__ import annotations
 

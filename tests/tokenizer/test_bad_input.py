@@ -1,4 +1,4 @@
-"""Every bad input raises a typed error that names it."""
+"""Every bad argument or file raises a typed error whose message names it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def cartridge(ours, tmp_path):
 
 
 def test_flipped_cartridge(cartridge):
-    """Also after a successful opening, which the cache records."""
+    """A cartridge with a flipped bit is refused, even after it was opened successfully, which the cache records."""
     assert Tokenizer.from_file(cartridge).engine == "native"
     data = bytearray(cartridge.read_bytes())
     sections = [section for section in _core.cartridge_sections(str(cartridge)) if section["size"]]

@@ -1,4 +1,5 @@
-"""Certificates: only for full agreement, only in the compared cartridge, and never half written."""
+"""A certificate (the result of a parity report, in a cartridge) is written only for full agreement and only into the
+compared cartridge, and never half."""
 
 from __future__ import annotations
 

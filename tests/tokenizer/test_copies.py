@@ -31,7 +31,7 @@ def ours(gpt2_like):
 @pytest.mark.parametrize("twin_of", [copy.copy, copy.deepcopy, PICKLED])
 @pytest.mark.parametrize("native", [True, False])
 def test_twin_forgets_what_was_special_once(request, gpt2_like, wordpiece_like, native, twin_of):
-    """As in the reference, where copying writes and reads the tokenizer."""
+    """A copy forgets tokens that were special once, as in ``tokenizers``, which copies by writing and reading."""
     if not native:
         request.getfixturevalue("refusing")
     path = gpt2_like if native else wordpiece_like
@@ -54,7 +54,7 @@ def test_twin_forgets_what_was_special_once(request, gpt2_like, wordpiece_like, 
 
 
 def test_unpickled_where_the_files_are_not(gpt2_like, tmp_path, monkeypatch):
-    """As on another machine: the pickle has the vocabulary."""
+    """A pickle has the vocabulary, so it can be loaded on another machine, which lacks the files."""
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
     ours = Tokenizer.from_file(gpt2_like)
     data = pickle.dumps(ours)
@@ -148,7 +148,7 @@ def test_delegated_is_pickled_without_another_warning(refusing, wordpiece_like):
 @pytest.mark.skipif(os.name == "nt", reason="fork")
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes(ours, method):
-    """Into children both ways: inherited by a fork, pickled for a new process."""
+    """A tokenizer works in child processes, whether a fork inherits it or a new process gets its pickle."""
     expected = ours.count_tokens(TEXT)
     ours.encode_batch([TEXT] * 100, threads=2)
     with multiprocessing.get_context(method).Pool(2) as pool:

@@ -1,4 +1,4 @@
-"""Text from ids one by one: the chunks are those of `tokenizers.decoders.DecodeStream`."""
+"""`DecodeStream` decodes ids one by one: its chunks of text are those of `tokenizers.decoders.DecodeStream`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pair(request):
 
 
 def chunks(stream, tokenizer, ids):
-    """The result of each step, up to the first refused one."""
+    """The results of the stream's steps for these ids, up to the first step that raises."""
     said = []
     for id in ids:
         try:
@@ -65,7 +65,8 @@ def test_any_ids(pair):
 
 @before_1("DecodeStream that would take a tokenizer of ours")
 def test_the_reference_takes_ours():
-    """With one warning for each tokenizer, and after any number of changes."""
+    """The library's DecodeStream accepts our tokenizer, with one warning for each tokenizer, and after any number of
+    changes."""
     document = trained("byte_level")
     reference, ours = pair = tokenizers.Tokenizer.from_str(document), Tokenizer.from_str(document)
     ids = reference.encode("the quick brown fox déjà vu 🙂").ids

@@ -1,4 +1,4 @@
-"""Tokenizer.encode_file: paths and streams, in chunks of any size."""
+"""`Tokenizer.encode_file` encodes paths and streams in chunks of any size."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def gpt2(gpt2_like: Path) -> Tokenizer:
 
 
 def check(chunks: Any, tokenizer: Tokenizer, text: str, special: bool = True, offsets: bool = False) -> list[FileChunk]:
-    """Chunks together are the whole text, without gaps."""
+    """Check that the chunks together have the ids of the whole text, and ranges without gaps."""
     listed = list(chunks)
     encoding = tokenizer.encode(text, add_special_tokens=special)
     assert np.concatenate([chunk.ids for chunk in listed]).tolist() == encoding.ids
@@ -79,7 +79,7 @@ def test_a_path(tokenizer: Tokenizer, path: Path, text: str, chunk_bytes: int, o
 
 
 class Slow:
-    """Returns a few bytes at a time, and only has `read`."""
+    """A file that returns a few bytes at a time, and only has `read`."""
 
     def __init__(self, data: bytes) -> None:
         self._file, self._random = io.BytesIO(data), random.Random(1)
@@ -108,7 +108,7 @@ def test_a_file_that_does_not_know_its_size(gpt2: Tokenizer) -> None:
 
 
 def test_a_long_run_without_seams(gpt2: Tokenizer, tmp_path: Path) -> None:
-    """Chunks grow when necessary, and become small again."""
+    """In a long run without a place to cut, chunks grow; after the run they become small again."""
     text = "one two " * 50 + "a" * 5000 + " three four" * 50 + "\u4e2d" * 2000 + "." * 3000 + " end"
     file = tmp_path / "long.txt"
     file.write_bytes(text.encode())
@@ -234,7 +234,7 @@ def test_chunks_may_be_kept(gpt2: Tokenizer, path: Path) -> None:
 
 
 class Liar(io.RawIOBase):
-    """Reports another number of read bytes than requested."""
+    """A file whose `readinto` returns a wrong number of bytes."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -247,7 +247,7 @@ class Liar(io.RawIOBase):
 
 
 class Giver:
-    """Returns the same for every request."""
+    """A file whose `read` returns the same object each time."""
 
     def __init__(self, given: Any) -> None:
         self._given = given

@@ -1,4 +1,5 @@
-"""``import crayon_hf as tokenizers``: every name exists, and the ready-made tokenizers are ours."""
+"""``import crayon_hf as tokenizers``: every name of ``tokenizers`` exists, and its ready-made classes, such as
+ByteLevelBPETokenizer, run in our engine."""
 
 from __future__ import annotations
 

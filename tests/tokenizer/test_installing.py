@@ -41,7 +41,7 @@ def tokenizers_installed() -> Iterator[None]:
 
 
 def places() -> list[dict[str, Any]]:
-    """Everything that can be replaced."""
+    """The attributes of all modules and classes in which `install` replaces some."""
     modules = tiktoken, tiktoken.registry, tiktoken.model, tiktoken.core, tiktoken.core.Encoding, tokenizers.Tokenizer
     return [dict(vars(module)) for module in modules]
 
@@ -80,7 +80,8 @@ def test_every_opener_of_tokenizers(gpt2_like: Path) -> None:
 
 @pytest.mark.usefixtures("tokenizers_installed")
 def test_the_name_of_the_class(gpt2_like: Path) -> None:
-    """chonkie and others identify tokenizers by it. Copies and pickles keep it, even in a process without install()."""
+    """Our tokenizers have the library's class name, by which chonkie and others identify tokenizers. Copies and pickles
+    keep it, even in a process without install()."""
     ours = tokenizers.Tokenizer.from_file(str(gpt2_like))
     ours.enable_truncation(3)
     for each in (ours, copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):

@@ -55,7 +55,8 @@ def test_a_refused_change_changes_nothing(ours):
 @pytest.mark.concurrency
 @pytest.mark.parametrize("value", [1.5, -0.25, float("nan"), float("inf")])
 def test_a_dropout_that_no_model_can_have(ours, value):
-    """The library's object accepts it. Ours raises at each use until it is changed."""
+    """The library's model object accepts an impossible dropout. Our tokenizer then raises at each use until the dropout
+    is changed."""
     expected = ours.encode("fox").ids
     held = ours.model
     held.dropout = value

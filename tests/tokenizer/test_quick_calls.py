@@ -1,4 +1,5 @@
-"""Calls of `Tokenizer` in C++, and the Python methods for unusual arguments, give the reference's results.
+"""The methods of `Tokenizer` in C++, and the Python methods to which they leave unusual arguments, give the results of
+``tokenizers``.
 
 No argument, and no change of a tokenizer's attributes, ends the process.
 """
@@ -74,7 +75,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 
 
 def outcome(tokenizer: Any, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """A call's result, and the tokenizer's state after it."""
+    """The result of a call, and the tokenizer's settings after it."""
     try:
         given = getattr(tokenizer, name)(*args, **options)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The entry points that servers call in each of their processes."""
+"""The entry points by which inference servers install our tokenizers in each of their processes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def test_an_unknown_name_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("group", ["vllm.general_plugins", "sglang.srt.plugins"])
 def test_entry_point(group: str) -> None:
-    """Servers load the function that pyproject.toml names. It imports no library that the server has not imported."""
+    """A server loads the function that pyproject.toml names in the entry point `group`. The function imports no library
+    that the server has not imported."""
     tomllib = pytest.importorskip("tomllib")  # Python 3.11
     with (Path(__file__).resolve().parents[2] / "pyproject.toml").open("rb") as file:
         points = tomllib.load(file)["project"]["entry-points"][group]

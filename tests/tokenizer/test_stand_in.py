@@ -1,4 +1,5 @@
-"""The same script gives the same on `tokenizers.Tokenizer` and on ours, for everything in the class."""
+"""The same calls give the same results on `tokenizers.Tokenizer` and on our `Tokenizer`, for every name in the
+class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tiktoken interface against tiktoken itself: the same ids, rules for special tokens, and errors."""
+"""`crayon_hf.tiktoken` gives the ids and errors of tiktoken itself, and has its rules for special tokens."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def plain_pair(ranks: dict[bytes, int]) -> Pair:
 
 
 def outcome(call: Any, *arguments: Any, **named: Any) -> Any:
-    """The result, or the class of the error."""
+    """The result of a call, or the class of its error."""
     try:
         return call(*arguments, **named)
     except Exception as error:
@@ -214,7 +214,8 @@ NUMBERS += [np.int64(5000), np.int64(-1), np.uint32(5000), np.float32(1), Number
 
 @pytest.mark.parametrize("number", NUMBERS, ids=[f"{type(one).__name__} {i}" for i, one in enumerate(NUMBERS)])
 def test_every_number_as_the_library_takes_it(ranks: dict[bytes, int], number: Any) -> None:
-    """The same results of all calls, or the same error. `ours` raises VocabularyError where the library panics."""
+    """For each kind of number in its parts, an encoding gives the library's results or error. `ours` raises
+    VocabularyError if the library panics."""
 
     def said(module: Any, ranks: Any, specials: Any, **more: Any) -> Any:
         encoding = module.Encoding(
@@ -295,7 +296,7 @@ def test_ranks_without_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_name_of_a_megabyte(ranks: dict[bytes, int]) -> None:
-    """Beyond the limit of a cartridge's metadata."""
+    """An encoding whose name exceeds the limit of a cartridge's metadata is delegated to tiktoken."""
     parts: dict[str, Any] = {"pat_str": conversion.CL100K_PATTERN, "mergeable_ranks": ranks, "special_tokens": {}}
     with pytest.warns(DelegatedWarning, match="metadata of more than"):
         encoding = ours.Encoding("x" * (1 << 20), **parts)

@@ -1,4 +1,5 @@
-"""The modules of the tiktoken interface against tiktoken's: rank files, names, plugins, and private functions."""
+"""The modules of `crayon_hf.tiktoken` compared with tiktoken's: rank files, names of encodings, plugins, and private
+functions."""
 
 from __future__ import annotations
 

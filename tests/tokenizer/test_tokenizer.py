@@ -1,4 +1,4 @@
-"""The interface of tokenizers.Tokenizer with trained vocabularies, against tokenizers.Tokenizer itself."""
+"""Our `Tokenizer` with trained vocabularies gives the results of `tokenizers.Tokenizer`."""
 
 from __future__ import annotations
 

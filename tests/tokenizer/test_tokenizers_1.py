@@ -1,5 +1,5 @@
-"""With tokenizers 1.0, calls that need its components and trainers say so (`tools/versions.py` runs all tests with
-it)."""
+"""With tokenizers 1.0, which lacks components and trainers, calls that need these say so (`tools/versions.py` runs all
+tests with 1.0)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ crayon_hf.uninstall()
 
 @pytest.fixture(scope="module")
 def version_1(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A directory for sys.path with the pre-release."""
+    """A directory for sys.path with the pre-release of tokenizers 1.0."""
     directory = str(tmp_path_factory.mktemp("tokenizers-1"))
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", directory, REQUIREMENT]
     done = subprocess.run(command, capture_output=True, text=True)

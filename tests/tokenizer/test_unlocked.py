@@ -1,6 +1,6 @@
-"""State that threads share under our own locks only: for Python without the GIL, and valid with it.
+"""Threads that share objects of ours, which our own locks protect in a Python without the GIL.
 
-Needs neither ``tokenizers`` nor ``conftest.py``, so that it runs where the library has no wheel:
+These tests need neither ``tokenizers`` nor ``conftest.py``, so that they run where ``tokenizers`` has no wheel:
 `tools/free_threaded.sh`. Expected results come from a single thread.
 """
 
@@ -27,7 +27,8 @@ WORDS = re.split(" ", TEXT)
 
 @pytest.fixture(params=[2, 8])
 def together(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
-    """``together(work, ...)``: call each with its number, in threads that start at once. Returns the results."""
+    """A function ``together(work, ...)`` that calls each function with its number, in threads that start at once, and
+    returns the results."""
     return lambda *work: run_together(request.param, *work)
 
 
@@ -64,13 +65,13 @@ def tokenizer() -> Tokenizer:
 
 
 def texts(seed: int = 0, count: int = 60) -> list[str]:
-    """New str objects of all sizes and kinds of characters: old ones may have cached UTF-8."""
+    """New str objects of all sizes and kinds of characters. (Old objects may have cached their UTF-8.)"""
     size = len(WORDS)
     return [" ".join(WORDS[(i * 7 + j * (seed + 3)) % size] for j in range(i * i % 131)) for i in range(count)]
 
 
 def test_ids_that_nobody_listed_before(tokenizer, together):
-    """The ints for lists are made once, here by all threads at the same time."""
+    """The engine makes the int objects for lists of ids once, here for all threads at the same time."""
     size = tokenizer.get_vocab_size()
     words = [tokenizer.id_to_token(id) for id in range(size)]
     engine = tokenizer._current_engine()
@@ -101,7 +102,8 @@ def test_text_that_gets_its_utf8(tokenizer, together):
 
 
 def test_one_encoding_that_changes(tokenizer, together):
-    """Every read shows a state that it had at some time; copies are consistent."""
+    """While one thread changes an encoding, every read shows a state that the encoding had at some time; copies are
+    consistent."""
     text = texts(2)[40]
     whole = tokenizer.encode(text)
     ids, tokens = whole.ids, whole.tokens
@@ -127,7 +129,7 @@ def test_one_encoding_that_changes(tokenizer, together):
 
 
 def test_one_stream(tokenizer, together):
-    """Each step gives the text of its own id, while other threads step as well."""
+    """Each step of a shared DecodeStream gives the text of its own id, while other threads step as well."""
     steps = 300
     (id,) = tokenizer.encode("a").ids
     stream = DecodeStream()
@@ -136,7 +138,7 @@ def test_one_stream(tokenizer, together):
 
 
 def test_lists_that_change(tokenizer, together):
-    """A list is read as it was at some time or while it changes, but only its items are read."""
+    """If a list changes during a call, the call reads the list's old or new items, and never other memory."""
     engine = tokenizer._current_engine()
     (id,) = tokenizer.encode("a").ids
     ids, tokens, sequences = [id] * 50, ["a"] * 50, ["a b"] * 20
@@ -166,7 +168,7 @@ def test_lists_that_change(tokenizer, together):
 
 
 def test_a_tokenizer_that_changes(tokenizer, together):
-    """A call uses the state of its start, never half of a change."""
+    """A call uses the tokenizer's state at the start of the call, never half of another thread's change."""
     text = "one <new> two <newer> three " * 3
     states = [tokenizer.encode(text).ids]
     twin = copy.copy(tokenizer)

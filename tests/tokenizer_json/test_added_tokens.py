@@ -1,4 +1,4 @@
-"""Many added tokens: added and written in few steps, with the results of the plain algorithm."""
+"""Adding and saving many tokens takes few Python steps, and gives the library's results."""
 
 from __future__ import annotations
 

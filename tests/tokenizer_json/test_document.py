@@ -1,5 +1,5 @@
-"""A tokenizer.json equals the library's output. Scores are exact, although the library reads one in four as a
-neighbour."""
+"""The tokenizer.json that we write equals the library's. Scores are spelled so that the library, which misreads one in
+four, reads the exact double."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANY = st.floats(-30, -0.001) | st.integers(-30, 0).map(float)
 
 
 def as_the_library_reads(text: str) -> float:
-    """The digits, scaled by a power of ten."""
+    """The double that the library reads for a number: its digits as a double, scaled by a power of ten."""
     mantissa, _, power = text.lower().partition("e")
     whole, _, fraction = mantissa.lstrip("-").partition(".")
     exponent = int(power or 0) - len(fraction)
@@ -37,7 +37,8 @@ def as_the_library_reads(text: str) -> float:
 
 
 def plain_spelling(score: float) -> str | None:
-    """An integer that is a double, over a power of ten that is one; None if the usual spelling is read exactly."""
+    """The spelling of a score as an integer over a power of ten, both exact doubles. None if the library reads the
+    usual spelling exactly."""
     if as_the_library_reads(repr(score)) == score:
         return None
     for power in range(1, 23):
@@ -101,7 +102,8 @@ def test_scores_are_written_as_the_library_writes_them(vocab: list[tuple[str, fl
 
 
 def test_components_are_written_as_the_library_writes_them() -> None:
-    """With defaults that the file leaves out, and without unknown fields."""
+    """Components are written as the library writes them: with defaults that the file leaves out, and without unknown
+    fields."""
     compared = 0
     for case in single_cases():
         with warnings.catch_warnings():
@@ -123,7 +125,7 @@ def test_tokens_are_written_as_the_library_writes_them(tokens: list[str], random
 
 
 CHARSMAPS = [b"charsmap", b"", b"a\0", b"charsmap", b"x"]
-"""Two of them equal the placeholder that replaces a charsmap while the library writes the rest."""
+"""Charsmaps. Two of them equal the placeholder that stands for a charsmap while the library writes the rest."""
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 5])

@@ -1,4 +1,4 @@
-"""Truncation and padding at the limits of their numbers."""
+"""Truncation and padding with numbers at their limits, such as sizes of 64 bits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_settings(**settings: Any) -> str:
 @pytest.mark.parametrize("most", [2**63 - 1, 2**63, 2**64 - 1])
 @pytest.mark.parametrize("key", ["max_length", "stride"])
 def test_stored_sizes_of_64_bits(key: str, most: int, tmp_path: Any) -> None:
-    """Some files write usize::MAX for "no limit"."""
+    """A stored size may have 64 bits: some files have usize::MAX for "no limit"."""
     source = with_settings(truncation=TRUNCATION | {key: most})
     reference = tokenizers.Tokenizer.from_str(source)
     reference.save(str(tmp_path / "x.json"), pretty=False)
@@ -69,7 +69,8 @@ def test_sizes_that_are_none() -> None:
 @pytest.mark.parametrize("pre_tokenizer", [None, SPLIT], ids=["native", "delegated"])
 @pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 def test_more_padding_than_there_can_be(pre_tokenizer: Any, length: int | None, multiple: int | None) -> None:
-    """The reference would allocate that memory and end the process."""
+    """Padding to an impossible length is an error. The reference would try to allocate the memory, and end the
+    process."""
     strategy = "BatchLongest" if length is None else {"Fixed": length}
     padding = PADDING | {"strategy": strategy, "pad_to_multiple_of": multiple}
     stored = json.dumps({"model": MODEL, "pre_tokenizer": pre_tokenizer, "padding": padding})
@@ -88,7 +89,7 @@ def test_more_padding_than_there_can_be(pre_tokenizer: Any, length: int | None, 
 @pytest.mark.parametrize("pre_tokenizer", [{"type": "WhitespaceSplit"}, SPLIT], ids=["native", "delegated"])
 @pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 def test_a_stored_stride_that_does_not_fit(pre_tokenizer: Any) -> None:
-    """A file may have it: it has no effect on texts that are short enough."""
+    """A file may have a stride that does not fit its length: it has no effect on texts that are short enough."""
     source = json.dumps(
         {"model": MODEL, "pre_tokenizer": pre_tokenizer, "truncation": TRUNCATION | {"max_length": 2, "stride": 2}}
     )

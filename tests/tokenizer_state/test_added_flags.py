@@ -1,4 +1,4 @@
-"""Earlier flags of added tokens: the reference remembers them, and so must ours."""
+"""Added tokens whose flags are changed: ``tokenizers`` remembers their earlier flags, and so must our `Tokenizer`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NORMALIZERS = (
 
 
 def said(tokenizer: Any) -> list[Any]:
-    """All results that show the token."""
+    """The results of all calls that show the added token <TOOL>."""
     id = tokenizer.token_to_id("<TOOL>")
     encoding = tokenizer.encode(TEXT)
     shown: list[Any] = [fields(encoding), tokenizer.id_to_token(id)]
@@ -38,7 +38,8 @@ def said(tokenizer: Any) -> list[Any]:
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
 @pytest.mark.parametrize("kind", [*KINDS, "refused"])
 def test_what_was_normalized_once(request: pytest.FixtureRequest, kind: str, normalizer: Any) -> None:
-    """It keeps its normalized spelling until a normalizer is set. Copies do not."""
+    """A token that was normalized once keeps its normalized spelling until a normalizer is set. Copies do not keep
+    it."""
     if kind == "refused":
         request.getfixturevalue("refusing")
     text = trained("word_piece" if kind == "refused" else kind)
@@ -63,7 +64,8 @@ def test_what_was_normalized_once(request: pytest.FixtureRequest, kind: str, nor
 @pytest.mark.parametrize("decoder", [None, decoders.Strip("<", 1, 0), decoders.CTC("<TOOL>")])
 @pytest.mark.parametrize("kind", KINDS)
 def test_made_of_a_reference(kind: str, decoder: Any) -> None:
-    """The earlier flags are copied, although a tokenizer.json does not store them."""
+    """A Tokenizer made of one of ``tokenizers`` has its tokens' earlier flags, although a tokenizer.json does not store
+    them."""
     reference = tokenizers.Tokenizer.from_str(trained(kind))
     reference.normalizer = normalizers.Prepend("▁")
     reference.add_special_tokens(["<TOOL>", "<other>"])

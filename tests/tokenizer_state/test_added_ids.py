@@ -1,4 +1,4 @@
-"""The ids of added tokens if the model has ids beyond its size: those of the reference, in files and in calls."""
+"""Added tokens of a model that has ids beyond its size: they get the ids of ``tokenizers``, in files and in calls."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_token_without_content_needs_its_flags() -> None:
 
 @pytest.mark.parametrize("listed", [[], [1], [3], [1, 3]])
 def test_of_two_equal_tokens_of_unigram_the_last_counts(listed: list[int]) -> None:
-    """A trainer makes them if its texts contain a special token: it becomes a piece, too."""
+    """A trainer makes two equal tokens if its texts contain a special token, which then becomes a piece, too."""
     vocab = [["<unk>", 0.0], ["<s>", 0.0], ["a", -2.0], ["<s>", -3.0], ["b", -2.5], ["<", -5.0], ["s>", -5.0]]
     document = {
         "version": "1.0",

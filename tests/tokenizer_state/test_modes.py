@@ -28,7 +28,7 @@ TEXTS = (
 
 
 def tokens_of(path: Path) -> dict[bytes, int]:
-    """The byte-level tokens of a vocabulary that text can become."""
+    """The byte-level tokens of a vocabulary, by their bytes, without special tokens."""
     document = json.loads(path.read_bytes())
     back = {char: byte for byte, char in BYTE_LEVEL.items()}
     special = {token["content"] for token in document["added_tokens"]}
@@ -157,7 +157,8 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_changes(change, gpt2_like):
-    """As if the changed tokenizer were saved and opened in greedy mode. Exact mode gives other ids."""
+    """A greedy tokenizer gives, after a change, the ids of the changed tokenizer opened in greedy mode. Exact mode
+    gives other ids."""
     both = {mode: Tokenizer.from_file(gpt2_like, mode=mode) for mode in ("greedy", "exact")}
     for tokenizer in both.values():
         CHANGES[change](tokenizer, gpt2_like)
@@ -214,7 +215,8 @@ class Reversing:
 
 @before_1("components written in Python")
 def test_change_that_only_the_reference_can_do(greedy):
-    """It is refused at the next use. Undoing the change makes the tokenizer usable again."""
+    """A change that only the reference supports is refused at the next use. Undoing it makes the tokenizer usable
+    again."""
     before = [greedy.encode(text).ids for text in TEXTS]
     greedy.normalizer = normalizers.Normalizer.custom(Reversing())
     for _ in range(2):

@@ -1,4 +1,5 @@
-"""Traces: they end in the engine's ids, and every step follows the definition."""
+"""Traces record the steps by which a text becomes tokens: they end in the engine's ids, and every step follows the
+definition."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ TEXTS = reference_impl.texts_of(WORDS)
     params=["gpt2_like", "llama3_like", "qwen_like", "template_like", "wordpiece_like", "t5_like", "llama_like"],
 )
 def engine(request: pytest.FixtureRequest) -> _core.Engine:
-    """An engine of each kind."""
+    """An engine of each kind of vocabulary in turn."""
     if request.param in NAMES:
         return reference_impl.open_engine(text_source(request.param).decode())
     path: Path = request.getfixturevalue(request.param)
@@ -62,7 +63,8 @@ def test_pieces_are_the_references(name: str, request: pytest.FixtureRequest) ->
 
 
 def test_tables_of_longest_match() -> None:
-    """WordPiece over bytes, as CRAYON's vocabularies: exact mode has walks, pretoken by pretoken."""
+    """For tables of longest match (WordPiece over bytes, as CRAYON's vocabularies), exact mode traces one walk of
+    longest matches for each pretoken."""
     document = reference_impl.byte_level_document([(b"a", b"b"), (b"b", b"c"), (b"bc", b" ")])
     document["model"] = {
         "type": "WordPiece",
@@ -92,7 +94,7 @@ def test_raw_bytes(data: bytes) -> None:
 
 
 def raw_engines() -> Iterator[_core.Engine]:
-    """One with a scanner, one with a general pre-tokenizer, and one that loses spaces."""
+    """Yield an engine whose pattern has a scanner, one with a general pre-tokenizer, and one that removes spaces."""
     merges = reference_impl.random_merges(random.Random(5), [bytes([b]) for b in b"\xe6\x97\xa5 ab"], 60)
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     for first in (
@@ -125,7 +127,7 @@ def vocabularies_of_bytes(draw: st.DrawFn) -> tuple[reference_impl.Document, lis
 @settings(max_examples=80, deadline=None)
 @given(vocabularies_of_bytes(), st.data())
 def test_merges_are_the_twins(vocabulary: tuple[reference_impl.Document, list[bytes]], data: st.DataObject) -> None:
-    """The same merges in the same order, and the document's products."""
+    """A trace has the plain twin's merges in the same order, with the products in the document."""
     document, letters = vocabulary
     engine = reference_impl.open_engine(document)
     piece = data.draw(st.lists(st.sampled_from(letters), min_size=1, max_size=80).map(b"".join))
@@ -139,7 +141,8 @@ def test_merges_are_the_twins(vocabulary: tuple[reference_impl.Document, list[by
 
 
 def test_shortcuts() -> None:
-    """Whole tokens precede merges if the model says so. Words of the table are traced by merges as well."""
+    """With `ignore_merges` a whole token is traced as a shortcut. A word of the word table is traced by merges as
+    well."""
     merges = [(b"a", b"b"), (b"b", b"c")]
     document = reference_impl.byte_level_document(merges, more=["abc", "abcabcabcabcabcabc"])
     engine = reference_impl.open_engine(document)

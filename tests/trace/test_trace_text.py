@@ -16,7 +16,7 @@ from tests.support.traces import greedy_ids, ids_of, replay
 
 
 def text_engine(model: dict[str, Any]) -> _core.Engine | None:
-    """An engine with only this model; None if it is not native, or invalid."""
+    """The engine of a document with only this model; None if the engine refuses it."""
     document = {"version": "1.0", "added_tokens": [], "model": model}
     try:
         return reference_impl.open_engine(document)
@@ -25,7 +25,7 @@ def text_engine(model: dict[str, Any]) -> _core.Engine | None:
 
 
 def check_piece(engine: _core.Engine, piece: str) -> dict[str, Any] | None:
-    """The trace of a piece has the engine's tokens, or both fail."""
+    """Check that the trace of a piece ends in the engine's ids, or that tracing and encoding both fail."""
     try:
         want = engine.encode_ids(piece, False)
     except VocabularyError:
@@ -41,7 +41,8 @@ def check_piece(engine: _core.Engine, piece: str) -> dict[str, Any] | None:
 @settings(max_examples=120, deadline=None)
 @given(of_models.bpe_models(), of_models.PIECES)
 def test_any_bpe(model: dict[str, Any], pieces: list[str]) -> None:
-    """The twin: join the leftmost neighbours of lowest rank, until no neighbours can merge."""
+    """Merges in traces are those of the plain rule: join the leftmost neighbours of lowest rank, until none can
+    merge."""
     engine = text_engine(model)
     assume(engine is not None)
     assert engine is not None

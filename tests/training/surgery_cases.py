@@ -1,4 +1,4 @@
-"""Small BPE vocabularies of each kind that `extend` and `shrink` support."""
+"""Small BPE vocabularies of each kind that `extend` (more tokens) and `shrink` (fewer tokens) support."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = ("bytes", "ignore_merges", "metaspace", "marks", "fallback")
 
 
 def texts(seed: int) -> list[str]:
-    """Return two corpora, one of few letters and one of more."""
+    """Return random texts to train on, of few letters and of more letters."""
     chance = random.Random(seed)
     made = corpus(seed) + corpus(seed + 500)
     made += [f"<s>{text}</s>" for text in made[:2]]

@@ -1,4 +1,4 @@
-"""Plain implementations of `extend` and `shrink`, over strings, with the words that `tokenizers` cuts."""
+"""Plain implementations of `extend` and `shrink`, over strings. `tokenizers` cuts the texts into words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of source gives the same texts, and its errors name the place."""
+"""Every kind of source to train on (texts, files, streams) gives the same texts, and its errors name the place."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def json_lines(rows: list[Any], column: str = "text") -> bytes:
 
 @pytest.fixture(params=[1, 7, batching.BATCH])
 def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Batches of all sizes give the same texts."""
+    """The size of the batches in which texts are read, in turn small and large; the texts must stay the same."""
     monkeypatch.setattr(corpora, "BATCH", request.param)
     monkeypatch.setattr(files, "BATCH", request.param)
     return int(request.param)

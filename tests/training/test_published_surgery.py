@@ -1,6 +1,6 @@
 """`extend` and `shrink` of published vocabularies and of trained ones, opened by the stock libraries.
 
-CRAYON_SURGERY_STRINGS says how many strings each is compared on (default: 250).
+CRAYON_SURGERY_STRINGS says on how many strings each vocabulary is compared (default: 250).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`shrink`: a text whose old ids include no lost token gets the same ids, mapped."""
+"""`shrink` removes tokens: a text whose ids include no removed token keeps its tokens, with new ids by the map."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from tests.training.surgery_twin import document_of, parts_of
 
 
 def check_promise(old: Tokenizer, change: VocabularyChange, given: list[str]) -> int:
-    """Compare the ids of `Tokenizer` and `tokenizers`. Return the number of texts without lost tokens."""
+    """Check the ids of texts after `shrink`: our engine's equal those of `tokenizers`, and texts without removed tokens
+    have the mapped old ids. Returns the number of these texts."""
     stock = tokenizers.Tokenizer.from_str(change.tokenizer.to_str())
     count = 0
     for text in given:
@@ -35,7 +36,7 @@ def check_promise(old: Tokenizer, change: VocabularyChange, given: list[str]) ->
 
 
 def check_map(old: Tokenizer, change: VocabularyChange) -> None:
-    """The kept tokens have new ids without gaps, in the old order."""
+    """Check that the kept tokens have new ids without gaps, in the old order."""
     before, after = old.get_vocab(), change.tokenizer.get_vocab()
     assert change.id_map.shape == (max(before.values()) + 1,)
     assert change.id_map.dtype == np.int64

@@ -1,4 +1,4 @@
-"""`Tokenizer.train` and `train_from_iterator` against the reference: the whole resulting tokenizer."""
+"""`Tokenizer.train` and `train_from_iterator` make the same tokenizer as those of ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def same(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
 
 @pytest.fixture
 def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that gets an item for each native training."""
+    """A list that gets an item for each training by our engine."""
     calls: list[str] = []
     train = _core.train_bpe
 
@@ -44,7 +44,7 @@ def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_random_corpora_and_options(native: list[str]) -> None:
-    """Every way to cut; trainers differ in ties. Random choices of the reference are excluded."""
+    """Random corpora with every way to cut words. Cases in which the reference chooses randomly are excluded."""
     for seed in range(120):
         chance = random.Random(seed)
         how = {"cut": list(CUTS)[seed % len(CUTS)], "normalizer": list(NORMALIZERS)[seed % len(NORMALIZERS)]}
@@ -195,14 +195,14 @@ def test_an_iterator_that_raises(native: list[str]) -> None:
 
 
 class Shout:
-    """A normalizer in Python."""
+    """A normalizer that is written in Python."""
 
     def normalize(self, text: tokenizers.NormalizedString) -> None:
         text.uppercase()
 
 
 class Halves:
-    """A pre-tokenizer in Python."""
+    """A pre-tokenizer that is written in Python."""
 
     def pre_tokenize(self, text: tokenizers.PreTokenizedString) -> None:
         def cut(_: int, part: tokenizers.NormalizedString) -> list[tokenizers.NormalizedString]:
@@ -236,7 +236,8 @@ def test_components_in_python(native: list[str]) -> None:
 
 @pytest.mark.parametrize("kind", ["WordPiece", "WordLevel", "Unigram"])
 def test_other_models(kind: str, native: list[str]) -> None:
-    """The reference trains these. It is deterministic if every inner character of a word is a special token."""
+    """The reference trains models other than BPE. Its training is deterministic if every inner character of a word is a
+    special token."""
     inside = [f"##{letter}" for letter in sorted({letter for text in TEXTS for letter in text})]
     unknown = {"unk_token": "<unk>"}
     options = {"special_tokens": ["<unk>", *inside], "vocab_size": 300, "show_progress": False}

@@ -176,7 +176,7 @@ def test_what_is_written(tmp_path: Path) -> None:
 
 
 def test_a_result_that_is_not_native(tmp_path: Path) -> None:
-    """Only the tokenizer.json is written."""
+    """For a trained tokenizer that the engine does not support, only the tokenizer.json is written."""
     with pytest.warns(crayon_hf.DelegatedWarning):
         made = train_bpe(TEXTS, pattern=crayon_hf.Regex(r"(?<x>\w)\k<x>"), vocab_size=280, output=tmp_path / "a.dat")
     assert made.engine == "delegated"

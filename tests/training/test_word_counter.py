@@ -79,7 +79,8 @@ def document(normalizer: Any, pre_tokenizer: Any, *, on_bytes: bool, added: bool
 
 
 class Case:
-    """Counts words with an engine, and with the reference's components and a Counter."""
+    """A normalizer and a pre-tokenizer, with which words are counted by the engine, and by ``tokenizers`` and a
+    Counter."""
 
     def __init__(self, parts: tuple[Any, Any], *, on_bytes: bool, added: bool = False) -> None:
         text = json.dumps(document(*parts, on_bytes=on_bytes, added=added))
@@ -108,7 +109,7 @@ def case(name: str) -> Case:
 
 
 def spelled(counter: _core.WordCounter) -> Counter[str]:
-    """Return the words as the reference spells them."""
+    """Return the counter's words as ``tokenizers`` spells them, with their counts."""
     out: Counter[str] = Counter()
     words = counter.words()
     assert words == sorted(words)
@@ -300,7 +301,7 @@ def huge() -> bytes:
 
 
 def until(counter: _core.WordCounter, data: bytes, stage: str, what: Callable[[], None]) -> None:
-    """Add `data` repeatedly until something happens in one of the stages."""
+    """Add `data` to the counter repeatedly until `what`, which is called at each progress of `stage`, raises."""
 
     def progress(found: str, done: int, total: int) -> None:
         assert 0 <= done <= total

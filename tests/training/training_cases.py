@@ -44,7 +44,7 @@ NORMALIZERS = {
 
 
 def build(tokenizer_class: Any, cut: str = "gpt2", normalizer: str = "none", **model: Any) -> Any:
-    """An untrained BPE tokenizer, ours or the reference's."""
+    """An untrained BPE tokenizer of this class, ours or that of ``tokenizers``."""
     tokenizer = tokenizer_class(models.BPE(**model))
     if (made := CUTS[cut]()) is not None:
         tokenizer.pre_tokenizer = made
@@ -59,7 +59,7 @@ def trainer(**options: Any) -> trainers.BpeTrainer:
 
 
 def corpus(seed: int) -> list[str]:
-    """Words of few letters, so that many pairs have the same count."""
+    """Random texts of few letters, so that many pairs have the same count."""
     chance = random.Random(seed)
     letters = chance.choice(("ab", "abc", "aAbB1 ", "éaß漢🙂", "aeiou tn\n", "ab'.,s 12"))
     return ["".join(chance.choices(letters + " ", k=chance.randrange(40))) for _ in range(chance.randrange(1, 12))]

@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Raised:
-    """An error. A bare Exception of the reference equals a ValueError of ours."""
+    """The class of a raised error. A bare Exception of the reference equals a ValueError of ours."""
 
     def __init__(self, kind: type[Exception]) -> None:
         self.kind = kind
@@ -41,7 +41,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Dicts, lists and scalars, with the types of arrays and their contents."""
+    """Turn a result into dicts, lists and scalars that compare by contents, including the types of arrays."""
     if isinstance(value, Mapping):
         return {
             "type": type(value).__name__,

@@ -1,4 +1,4 @@
-"""Small repositories, one for each family of classes, trained here."""
+"""Fixtures: small model repositories, one for each family of transformers' tokenizer classes, trained here."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tests.support.repositories import FAMILIES, write_repositories
 
 @pytest.fixture(scope="session")
 def repositories(tmp_path_factory: pytest.TempPathFactory, training_text: list[str]) -> dict[str, Path]:
-    """The directory of each family."""
+    """The directory of each family's repository, by the family's name."""
     return write_repositories(tmp_path_factory.mktemp("repositories"), training_text)
 
 
 @pytest.fixture(params=FAMILIES)
 def repository(request: pytest.FixtureRequest, repositories: dict[str, Path]) -> Path:
-    """Each family in turn."""
+    """The directory of each family's repository in turn."""
     return repositories[request.param]
 
 
 @pytest.fixture
 def pair(repository: Path) -> tuple[Any, Any]:
-    """The same tokenizer from transformers and from us."""
+    """The tokenizer of each repository, opened by transformers and by crayon_hf."""
     return (
         transformers.AutoTokenizer.from_pretrained(repository),
         crayon_hf.AutoTokenizer.from_pretrained(repository),
@@ -37,7 +37,7 @@ def pair(repository: Path) -> tuple[Any, Any]:
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A fresh cache that treats every file as unchanged for long; its directory."""
+    """The directory of a fresh cache that trusts each file's times at once, as if the file had not changed for long."""
     monkeypatch.setattr(cache, "SETTLED_NS", 0)
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -45,7 +45,7 @@ def settled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The tokenizers restored from snapshots."""
+    """A list that gets each tokenizer that is restored from a snapshot."""
     seen: list[Any] = []
     restore = snapshots.restore
 

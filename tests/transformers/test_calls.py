@@ -1,4 +1,4 @@
-"""Calls of the tokenizer with every argument, against those of transformers."""
+"""Calls of our tokenizers for transformers, with every argument, give the results of stock transformers."""
 
 from __future__ import annotations
 

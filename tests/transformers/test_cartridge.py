@@ -1,4 +1,4 @@
-"""The cartridge beside the files of a tokenizer: used for every class if it matches the tokenizer.json."""
+"""A cartridge in a tokenizer's directory is used for every class of transformers if it matches the tokenizer.json."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG = '{"tokenizer_class": "PreTrainedTokenizerFast"}'
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Callable[[dict[str, bytes]], Path]:
-    """Put files into a directory with a configuration."""
+    """A function that puts files into a directory with a tokenizer_config.json, and returns the directory."""
 
     def put(files: dict[str, bytes]) -> Path:
         place = tmp_path / "repository"

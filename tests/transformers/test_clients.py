@@ -1,4 +1,4 @@
-"""Real users of a tokenizer: datasets, collators, pipelines, streamers, threads, fork."""
+"""Our tokenizers for transformers in real use: datasets, collators, pipelines, streamers, threads, fork."""
 
 from __future__ import annotations
 

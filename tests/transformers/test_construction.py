@@ -95,7 +95,8 @@ def facts(tokenizer: Any) -> dict[str, Any]:
 @before_1("the classes of transformers")
 @pytest.mark.parametrize("name", sampled(fast_classes(), 4))
 def test_every_class_is_that_of_transformers(name: str, kinds: list[Path], tmp_path: Path) -> None:
-    """With and without a cartridge, with their own vocabularies and with others."""
+    """Every class gives the tokenizer that transformers makes, with and without a cartridge, and for vocabularies of
+    its own and of other classes."""
     for kind in kinds:
         place = tmp_path / kind.name
         shutil.copytree(kind, place)
@@ -129,7 +130,8 @@ FAMILIES = {"bert": "BertTokenizer", "llama": "LlamaTokenizer", "t5": "T5Tokeniz
 def test_no_file_is_parsed(
     family: str, repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither by our compiler, nor by `json`, nor by the library. The vocabulary is in no other file."""
+    """With a cartridge, the tokenizer.json is parsed neither by our compiler, nor by `json`, nor by the library. No
+    other file has the vocabulary."""
     place = tmp_path / family
     write(convert(repositories[family]), place, cartridge=True)
     expected = facts(AutoTokenizer.from_pretrained(place))
@@ -157,7 +159,7 @@ def test_no_file_is_parsed(
 def test_what_our_engine_cannot_do_over_the_vocabulary(
     repositories: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then transformers builds it again with the library."""
+    """If our engine does not support a class's components, transformers builds the tokenizer again with the library."""
     expected = facts(AutoTokenizer.from_pretrained(repositories["bert"]))
     with_components, compile_json = _core.Engine.with_components, _core.compile_tokenizer_json
     compiled: list[bytes] = []
@@ -245,7 +247,8 @@ def with_other_ids(document: dict[str, Any]) -> None:
     ],
 )
 def test_files_that_list_otherwise(repositories: dict[str, Path], tmp_path: Path, family: str, change: Any) -> None:
-    """Order, types and errors are those of the file, which Python then reads."""
+    """If a tokenizer.json lists its vocabulary in an unusual way, Python reads the file, so order, types and errors are
+    those of the file."""
     place = rewritten(repositories[family], tmp_path / "place", change)
     assert not _core.Engine.open(str(place / "tokenizer.dat")).reads_alike
 
@@ -294,7 +297,8 @@ def test_what_is_opened_meanwhile_has_the_library(
 
 @before_1("scores that Python reads")
 def test_scores_are_those_that_python_reads(repositories: dict[str, Path], tmp_path: Path) -> None:
-    """transformers 5 builds a Unigram model from them. The library's file reader gives a neighbour of one in four."""
+    """transformers 5 builds a Unigram model from the scores that Python reads. The library's file reader misreads one
+    score in four as a neighbouring double."""
     document = json.loads((repositories["t5"] / "tokenizer.json").read_bytes())
     rng = random.Random(41)
     for piece in document["model"]["vocab"]:
@@ -308,7 +312,7 @@ def test_scores_are_those_that_python_reads(repositories: dict[str, Path], tmp_p
 
 
 def test_other_threads_have_the_library(repositories: dict[str, Path]) -> None:
-    """Stock and ours open the same files at the same time."""
+    """Threads open the same files with stock transformers and with ours at the same time; each gets its own kind."""
     places = [repositories[family] for family in FAMILIES]
     expected = [facts(AutoTokenizer.from_pretrained(place)) for place in places]
 

@@ -53,7 +53,7 @@ def installed() -> Iterator[None]:
 
 
 def ways(repository: Path) -> dict[str, Any]:
-    """Common ways to open a fast tokenizer."""
+    """Functions that open the fast tokenizer of a repository in common ways."""
     file = str(repository / "tokenizer.json")
     kind = type(AutoTokenizer.from_pretrained(repository)).__name__
     return {

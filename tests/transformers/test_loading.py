@@ -1,4 +1,5 @@
-"""Opening: the resulting class, the use of snapshots, `install`, and the registered name."""
+"""Opening tokenizers for transformers: the resulting class, snapshots (cached results of opening), `install`, and the
+registered class name."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu"
 
 
 def state(tokenizer: Any) -> dict[str, str]:
-    """Every attribute except the backend."""
+    """Every attribute of a tokenizer except its backend."""
     deferred = vars(tokenizer).get("_crayon_deferred")
     attributes = vars(tokenizer) | (deferred.values() if deferred else {})
     return {key: repr(value) for key, value in attributes.items() if key not in ("_tokenizer", "_crayon_deferred")}
@@ -191,7 +192,8 @@ def test_snapshots_are_only_believed_when_sound(
 
 
 def replaced(kind: str) -> tuple[Any, str, Any]:
-    """Replacements of transformers' code by a program: place and code. Some was executed from a string."""
+    """A replacement of transformers' code by a program: (object, attribute, new value). One kind of code comes from a
+    string."""
     names: dict[str, Any] = {"init": PreTrainedTokenizerFast.__init__}
     exec("def own_init(self, *args, **kwargs):\n    init(self, *args, **kwargs)", names)
 
@@ -214,7 +216,7 @@ def replaced(kind: str) -> tuple[Any, str, Any]:
 def test_replaced_code_of_transformers_has_no_part_in_snapshots(
     repository: Path, settled: Path, opened: list[Any], kind: str
 ) -> None:
-    """Its results are not kept for other processes, and it gets no snapshot of the original code."""
+    """Results of replaced code are not kept as snapshots, and replaced code gets no snapshot of the original code."""
     load = crayon_hf.AutoTokenizer.from_pretrained
     owner, name, value = replaced(kind)
     for before in (False, True):
@@ -230,7 +232,7 @@ def test_replaced_code_of_transformers_has_no_part_in_snapshots(
 
 
 def test_snapshots_know_the_values_of_classes(repository: Path, settled: Path, opened: list[Any]) -> None:
-    """They are copied when a tokenizer is made, so a tokenizer made with other values is not restored."""
+    """A tokenizer copies values of its class when it is made. So a snapshot made with other values is not used."""
     stock = AutoTokenizer.from_pretrained(repository)
     usual = stock.padding_side
     other = "left" if usual == "right" else "right"

@@ -60,7 +60,7 @@ def test_the_class_stays(pair: tuple[Any, Any], way: str) -> None:
 
 @pytest.mark.parametrize("library", ["pickle", *OF_LIBRARIES[:2]])
 def test_in_another_process(repositories: dict[str, Path], library: str, tmp_path: Path) -> None:
-    """It imports only modules that the pickle names."""
+    """Another process loads the pickle, and imports only modules that the pickle names."""
     ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["bert"])
     pickler = pickle if library == "pickle" else pytest.importorskip(library)
     (tmp_path / "pickled").write_bytes(pickler.dumps(ours))
@@ -86,7 +86,8 @@ def test_in_another_process(repositories: dict[str, Path], library: str, tmp_pat
     ],
 )
 def test_fingerprints_before_and_after_use(repositories: dict[str, Path], first: str) -> None:
-    """In a separate process: copying a class leaves state in it."""
+    """The fingerprint of datasets does not change with use. It is taken in a separate process, because copying a class
+    leaves state in the process."""
     pytest.importorskip("datasets")
     command = [sys.executable, "-c", FINGERPRINTS.format(first=first), str(repositories["bert"])]
     runs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() for _ in range(2)]

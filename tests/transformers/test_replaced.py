@@ -108,7 +108,8 @@ def test_a_method_of_a_subclass(repository: Any, name: str) -> None:
 
 
 def test_a_reference_that_is_assigned(pair: tuple[Any, Any]) -> None:
-    """While the program holds it, its changes take effect; afterwards it is converted to ours."""
+    """A program assigns a tokenizer of the library as `_tokenizer`. While the program holds that object, changes of it
+    take effect; afterwards it is converted to ours."""
     stock, ours = pair
     attributes = set(vars(ours))
     references = [copy.deepcopy(stock.backend_tokenizer) for _ in pair]

@@ -25,7 +25,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list with one item for each native training."""
+    """A list that gets an item for each training by our engine."""
     calls: list[str] = []
     train = _core.train_bpe
 
@@ -44,7 +44,7 @@ def retrain(tokenizer: Any, **options: Any) -> Any:
 
 
 def facts(tokenizer: Any) -> dict[str, Any]:
-    """All properties that a user sees."""
+    """All properties of a tokenizer that a user sees."""
     return {
         "class": type(tokenizer).__name__,
         "json": json.loads(tokenizer._tokenizer.to_str()),
@@ -60,7 +60,8 @@ def facts(tokenizer: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_like_transformers(pair: tuple[Any, Any], options: str, native: list[str]) -> None:
-    """Models that the reference trains with random results: everything except the vocabulary is equal."""
+    """The retrained tokenizer equals that of transformers. If the reference trains the model with random results, all
+    but the vocabulary is equal."""
     stock, ours = (facts(retrain(tokenizer, **_known(tokenizer, OPTIONS[options]))) for tokenizer in pair)
     bpe = stock["json"]["model"]["type"] == "BPE"
     assert len(native) == bpe
@@ -71,7 +72,7 @@ def test_like_transformers(pair: tuple[Any, Any], options: str, native: list[str
 
 
 def _known(tokenizer: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Options that the trainer of a Unigram lacks are left out."""
+    """Return the options that the trainer of the tokenizer's model has."""
     unigram = json.loads(tokenizer._tokenizer.to_str())["model"]["type"] == "Unigram"
     return {} if unigram and "min_frequency" in options else dict(options)
 

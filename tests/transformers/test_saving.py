@@ -19,7 +19,7 @@ TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu"
 
 
 def files(directory: Path) -> dict[str, Any]:
-    """The parsed JSON files, and the text of all others."""
+    """The files of a directory by name: JSON files parsed, others as text."""
     found: dict[str, Any] = {}
     for path in sorted(directory.iterdir()):
         if path.suffix == ".json":
@@ -30,7 +30,7 @@ def files(directory: Path) -> dict[str, Any]:
 
 
 def _rounded(number: str) -> str:
-    """The reference reads the scores of a Unigram model with an error in the last place."""
+    """Round a number, since the reference reads the scores of a Unigram model with an error in the last place."""
     return f"{float(number):.12g}"
 
 

@@ -1,4 +1,5 @@
-"""Snapshots if transformers sets a flag on the backend, and if a server passes the model's configuration."""
+"""Special cases of snapshots, the cached results of opening: a flag on the backend, a configuration that a server
+passes, many special tokens, and repositories with only a model file."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def test_a_flag_on_the_backend(
 def test_a_configuration_that_is_given(
     mistral: Path, settled: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """vLLM passes it each time."""
+    """A model's configuration may be passed at each opening, as vLLM does; snapshots give the same."""
     opening = crayon_hf.AutoTokenizer.from_pretrained
     (mistral / "tokenizer_config.json").unlink()  # so that the configuration decides the class
     (mistral / "config.json").unlink()
@@ -83,7 +84,8 @@ def files(directory: Path) -> dict[str, bytes]:
 def test_extra_special_tokens(
     repository: Path, settled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """Any number: Florence-2 has a location for each of 1,000 coordinates."""
+    """A tokenizer with any number of extra special tokens is restored from a snapshot. Florence-2 has 1,000 for
+    locations."""
     stock = AutoTokenizer.from_pretrained(repository)
     of_4 = "additional_special_tokens"
     named = of_4 if of_4 in stock.SPECIAL_TOKENS_ATTRIBUTES else "extra_special_tokens"
@@ -108,7 +110,8 @@ def test_extra_special_tokens(
 def test_only_a_model_file(
     name: str, settled: Path, tmp_path: Path, training_text: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """These classes store the rules of the normalizer as bytes."""
+    """A repository with only a SentencePiece model is restored from a snapshot, though its classes store the rules of
+    the normalizer as bytes."""
     sentencepiece = pytest.importorskip("sentencepiece")
     kind = getattr(transformers, name if hasattr(transformers, "TokenizersBackend") else f"{name}Fast")
     home = tmp_path / "home"

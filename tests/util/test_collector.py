@@ -1,4 +1,4 @@
-"""The garbage collector is paused while a vocabulary is made, and no longer."""
+"""Python's garbage collector is paused while a vocabulary is made, and runs again afterwards."""
 
 from __future__ import annotations
 

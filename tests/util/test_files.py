@@ -1,4 +1,4 @@
-"""Reading whole files: too large, growing, and other than regular files."""
+"""Reading whole files: errors for files that are too large, that grow, and that are not regular files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def test_what_is_no_file(read, tmp_path):
 
 
 def test_a_tokenizer_json_that_is_too_large_later(tmp_path):
-    """It is read when the reference is needed, or the tokenizer is saved: long after the cartridge was opened."""
+    """A cartridge's tokenizer.json is read only if the reference is needed or the tokenizer is saved, so the error for
+    its size comes long after opening."""
     (tmp_path / "a.dat").write_bytes(compiled(text_source("llama_like")))
     (tmp_path / "a.json").write_bytes(text_source("llama_like"))
     tokenizer = Tokenizer.from_file(tmp_path / "a.dat")

@@ -1,4 +1,4 @@
-"""Errors that mean that the Hub's client cannot get a file. Any other error is a defect, and is raised."""
+"""Which errors mean that huggingface_hub cannot get a file. Any other error is a defect, and is raised."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ pickle.dumps(waited_for.__loader__)
 
 
 def test_nothing_stays(tmp_path: Path) -> None:
-    """Each waits only once, even if the package is imported anew, and the module's loader is unchanged."""
+    """A hook waits in sys.meta_path only once, even if crayon_hf is imported anew. After the awaited import it is gone,
+    and the module's loader is unchanged."""
     (tmp_path / "waited_for.py").write_text("ready = 1\n", encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, env={**os.environ, "PYTHONPATH": path})

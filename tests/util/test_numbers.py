@@ -1,4 +1,4 @@
-"""Numbers and sizes with units."""
+"""Counts and sizes with units are parsed, and sizes are shown with units."""
 
 from __future__ import annotations
 

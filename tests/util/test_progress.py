@@ -1,4 +1,4 @@
-"""Progress of a job: bars and lines on a terminal, in a notebook and in a log."""
+"""Displays of progress: bars and lines on a terminal, in a notebook and in a log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = pytest.mark.parametrize("kind", [Terminal, io.StringIO], ids=["terminal"
 
 
 def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A notebook has no terminal, but lines can be overwritten."""
+    """A notebook counts as watched by a user: it has no terminal, but lines in it can be overwritten."""
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert not progress.is_watched(sys.stderr)
     assert reporter(True) is None
@@ -56,7 +56,8 @@ def test_stages(kind: type[io.StringIO], leave: bool, monkeypatch: pytest.Monkey
 
 @KINDS
 def test_messages(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal has one line of its width, which disappears; a log has one every ten seconds."""
+    """On a terminal, progress is one line of the terminal's width, which disappears at the end. A log gets a line every
+    ten seconds."""
     monkeypatch.setattr(sys, "stderr", stream := kind())
     monkeypatch.setenv("COLUMNS", "40")
     for seconds in (10.0, 0.0):
@@ -88,7 +89,7 @@ def test_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @KINDS
 def test_files(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads add to one bar. It is for terminals, and names of files do nothing to them."""
+    """Several threads add files to one bar on a terminal. Control characters in file names have no effect there."""
     monkeypatch.setattr(sys, "stderr", stream := kind())
     bar = FilesBar([10, 30])
     bar.add("early", 10)

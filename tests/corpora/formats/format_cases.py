@@ -1,4 +1,4 @@
-"""Document sets, and helpers for tests of all formats."""
+"""Sets of tokenized documents, and helpers for tests of the output formats of corpora."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NAMES = ["none", "one empty", "empties", "one token", "lengths", "one long", "ma
 
 
 def arrays(documents: Documents, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Ids and row splits."""
+    """All ids of the documents as one array, and the places in it where documents begin and end."""
     ids = np.array([token for document in documents for token in document], dtype)
     return ids, np.cumsum([0, *map(len, documents)], dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""Imports ``streaming`` without ``torchvision``."""
+"""Imports the library ``streaming`` (MosaicML's datasets) even if ``torchvision``, which it requires, is missing."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.support.libraries import lacking
 def _a_torchvision() -> Iterator[None]:
     """Define the two names of torchvision that `streaming` imports for image datasets.
 
-    The library itself fits only one build of torch. The module is removed at once, because other libraries check for
-    it.
+    The real torchvision fits only one build of torch. The fake module is removed at once, because other libraries check
+    for torchvision.
     """
     names: dict[str, dict[str, Any]] = {
         "torchvision": {},
@@ -38,7 +38,7 @@ def _a_torchvision() -> Iterator[None]:
 
 
 def streaming() -> Any:
-    """The library. The test is skipped without it."""
+    """The module ``streaming``. The test is skipped if it is not installed."""
     if importlib.util.find_spec("streaming") is None:
         lacking("streaming is not installed")
     if "streaming" not in sys.modules and importlib.util.find_spec("torchvision") is None:

@@ -1,4 +1,4 @@
-"""The writers of all formats: allowed calls, errors, and no unfinished files."""
+"""The writers of all output formats: which calls they allow, their errors, and that they leave no unfinished files."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def test_the_same_bytes_however_the_documents_come(name: str, tmp_path: Path) ->
     tokens=st.integers(1, 20),
 )
 def test_groups(lengths: list[int], cuts: list[int], rows: int, tokens: int) -> None:
-    """A group has as many consecutive documents as fit, or one document that is larger than a group."""
+    """A row group has as many consecutive documents as fit its limits, or one document that is larger than the
+    limits."""
     expected: list[list[int]] = [[]]
     for length in lengths:
         group = expected[-1]
@@ -84,7 +85,7 @@ def test_groups(lengths: list[int], cuts: list[int], rows: int, tokens: int) -> 
 
 @every_format
 def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
-    """Ids are converted if the files' dtype holds them. Otherwise nothing of the call is written."""
+    """Ids of another dtype are converted if they fit the file's dtype. Otherwise the call writes nothing."""
     for directory in ("a", "b"):
         (tmp_path / directory).mkdir()
     write(name, tmp_path / "a" / "x", DOCUMENTS)
@@ -103,7 +104,8 @@ def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
 
 @every_format
 def test_nothing_has_its_name_before_the_end(name: str, tmp_path: Path) -> None:
-    """An older shard stays until the writer ends. If it does not end, or fails, no new file appears."""
+    """An older shard stays until the new shard is finished. If its writer fails or is abandoned, no new file
+    appears."""
     write(name, tmp_path / "x", [[1, 2], [3]])
     before = tree(tmp_path)
     with opened(name, tmp_path / "x") as writer:

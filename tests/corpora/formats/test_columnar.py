@@ -63,7 +63,8 @@ def groups_of(path: Path) -> list[Any]:
 @pytest.mark.parametrize("name", ["empties", "lengths", "many", "random1"])
 @pytest.mark.parametrize("format", [columnar.Parquet(rows=100, tokens=1000), columnar.Arrow(rows=100, tokens=1000)])
 def test_groups(name: str, format: Any, tmp_path: Path) -> None:
-    """Row groups and record batches are bounded, and do not depend on the calls."""
+    """The sizes of row groups and record batches are bounded, and do not depend on how documents are split into
+    calls."""
     documents = document_set(name, LARGE.largest_id)
     path = Path(write(format, tmp_path / "a", documents, LARGE)[0].name)
     write(format, tmp_path / "b", documents, LARGE, range(1, len(documents), 7))
@@ -74,7 +75,7 @@ def test_groups(name: str, format: Any, tmp_path: Path) -> None:
 
 
 def test_packed(tmp_path: Path) -> None:
-    """Files are compressed with zstd, and have no statistics, which are useless for ids."""
+    """Parquet files are compressed with zstd, and have no column statistics, which are useless for ids."""
     write("parquet", tmp_path / "a", [[5] * 100_000])
     column = pq.ParquetFile(tmp_path / "a.parquet").metadata.row_group(0).column(0)
     assert (column.compression, column.is_stats_set) == ("ZSTD", False)
@@ -83,7 +84,8 @@ def test_packed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["parquet", "arrow"])
 def test_more_tokens_than_a_list_has(name: str, tmp_path: Path) -> None:
-    """Offsets are int32. The ids are a view of one number, 2 ** 31 times."""
+    """A document of 2**31 tokens is refused, because the offsets of Arrow lists are int32. The ids take no memory: they
+    are a view of one number."""
     ids = np.broadcast_to(np.int32(0), 1 << 31)
     with FORMATS[name].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
         with pytest.raises(FormatError, match="document 2 has 2147483648 tokens"):

@@ -1,4 +1,4 @@
-"""datatrove's files against its own `TokenizedFile`, and read by its own dataset."""
+"""Files in datatrove's format: equal to those of datatrove's `TokenizedFile`, and read by datatrove's dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MDS directories against those of ``streaming``'s own writer, and read by its datasets."""
+"""Directories in the format MDS: equal to those of ``streaming``'s own writer, and read by ``streaming``'s datasets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def by_streaming(directory: Path, documents: Documents, **settings: Any) -> dict
 
 
 def read(directory: Path) -> Documents:
-    """Read with StreamingDataset, and release its shared memory."""
+    """Read all documents with StreamingDataset, and release its shared memory."""
     dataset = streaming().StreamingDataset(local=str(directory), batch_size=1)
     documents = [dataset[i]["tokens"].tolist() for i in range(len(dataset))]
     del dataset
@@ -45,7 +45,7 @@ def test_files(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [300, 2000, 20_000])
 @pytest.mark.parametrize("name", ["lengths", "one long", "many", "random0", "random1", "random2", "random3"])
 def test_files_of_any_size(name: str, limit: int, tmp_path: Path) -> None:
-    """Files end as the library's do, also before, in and after a document that exceeds the size of a file."""
+    """Files end at the same documents as the library's, also around a document that is larger than a file may be."""
     documents = list(filter(None, document_set(name, LARGE.largest_id)))[:800]
     theirs = by_streaming(tmp_path / "theirs", documents, size_limit=limit)
     write(Mds(limit), tmp_path / "a", documents, LARGE)
@@ -57,7 +57,8 @@ def test_files_of_any_size(name: str, limit: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["one empty", "empties", "lengths", "one long", "many", "random5"])
 def test_read_by_streaming(name: str, tmp_path: Path) -> None:
-    """Documents without tokens, which the library's writer refuses, and a file without samples are read, too."""
+    """The library reads our files, even with documents without tokens, which its own writer refuses, or without any
+    documents."""
     documents = document_set(name, LARGE.largest_id)
     write(Mds(2000), tmp_path / "x", documents, LARGE)
     assert read(tmp_path / "x") == documents
@@ -77,7 +78,8 @@ def test_one_index_over_all(tmp_path: Path) -> None:
 
 
 def test_a_document_too_large_for_a_file(tmp_path: Path) -> None:
-    """Offsets are uint32. The ids are a view of one number, 2 ** 30 times."""
+    """A document of 2**30 tokens is refused, because offsets in a file are uint32. The ids take no memory: they are a
+    view of one number."""
     ids = np.broadcast_to(np.int32(0), 1 << 30)
     with FORMATS["mds"].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
         with pytest.raises(FormatError, match=r"document 2 has 1073741823 tokens, more than the limit of 1073740800"):

@@ -1,4 +1,4 @@
-"""Megatron-LM's files against an independent writer of the layout."""
+"""Files in Megatron-LM's format, compared with an independent writer of its layout."""
 
 from __future__ import annotations
 
@@ -46,12 +46,13 @@ def test_files_and_documents(name: str, size: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("size", "dtype"), [(1, "uint16"), (65499, "uint16"), (65500, "int32"), (65536, "int32")])
 def test_dtype(size: int, dtype: str) -> None:
-    """The rule of `DType.optimal_dtype`: uint16 below 65500."""
+    """The dtype follows Megatron's `DType.optimal_dtype`: uint16 for vocabularies below 65500."""
     assert FORMATS["megatron"].dtype(Vocabulary(size, size - 1)) == np.dtype(dtype)
 
 
 def test_more_tokens_than_a_sequence_has(tmp_path: Path) -> None:
-    """Lengths are int32 in the index. The ids are a view of one number, 2 ** 31 times."""
+    """A document of 2**31 tokens is refused, because lengths in the index are int32. The ids take no memory: they are a
+    view of one number."""
     ids = np.broadcast_to(np.int32(0), 1 << 31)
     with FORMATS["megatron"].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
         writer.write(ids, np.array([0, 1], np.int64))
@@ -65,7 +66,7 @@ def test_more_tokens_than_a_sequence_has(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", VOCABULARIES)
 def test_pointers_beyond_32_bits(size: str, tmp_path: Path) -> None:
-    """Only lengths are written, not that many tokens."""
+    """The index has correct pointers beyond 32 bits. The test writes lengths only, not the many tokens."""
     lengths = [5, (1 << 31) - 1, 0, (1 << 31) - 1, 7]
     vocabulary = VOCABULARIES[size]
     with FORMATS["megatron"].open(str(tmp_path / "x"), ShardSettings(vocabulary)) as writer:
@@ -84,7 +85,7 @@ def test_no_end_of_document_for_no_tokens() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["lengths", "many"])
 def test_read_by_megatron(name: str, tmp_path: Path) -> None:
-    """Each sequence of Megatron's own class is a document with tokens."""
+    """Megatron's own reader finds the documents, except those without tokens."""
     indexed = pytest.importorskip("megatron.core.datasets.indexed_dataset")
     documents = document_set(name, LARGE.largest_id)
     write("megatron", tmp_path / "x", documents, LARGE)

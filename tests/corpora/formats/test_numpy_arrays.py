@@ -1,4 +1,4 @@
-"""NumPy's files against ``np.save``, and raw ones against ``tofile``."""
+"""The format npy writes the files of ``np.save``, and the format bin those of ``ndarray.tofile``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temporary names: leftovers of dead processes are recognised, and no file of another process is touched."""
+"""Temporary files of a shard's writer: leftovers of dead processes are removed, and no other file is touched."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tests.corpora.job.job_cases import FORMAT_CASES
 
 @pytest.mark.parametrize("name", FORMAT_CASES)
 def test_what_opening_removes(name: str, tmp_path: Path) -> None:
-    """Opening removes leftovers of this shard, but not of others, and no file that only has a similar name."""
+    """Opening a shard's writer removes leftovers of this shard, but not of other shards, and no file that only has a
+    similar name."""
     others = [".y.123-0123456789ab.crayon-tmp", ".x2.1-0123456789ab.crayon-tmp", "x.tmp", ".x.crayon-tmp"]
     for place in (".x.123-0123456789ab.crayon-tmp", *others):
         (tmp_path / place).mkdir()
@@ -28,7 +29,8 @@ def test_what_opening_removes(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMAT_CASES)
 def test_the_same_shard_once_more(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Readers find the shard at every moment. If its documents change, the file that readers open is removed first."""
+    """While a shard is written again, readers find it at every moment. If its documents change, the file that readers
+    open first is removed first."""
     last = str(tmp_path / "x" / "index.json") if name == "mds" else FORMATS[name].files(str(tmp_path / "x"))[-1]
     removed: list[str] = []
     for call in ("unlink", "rename"):

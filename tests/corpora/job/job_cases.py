@@ -1,4 +1,5 @@
-"""Corpora for jobs, and the expected files, made by the reference and one call of a format's writer."""
+"""Input files for tokenization jobs, and the expected output, made by ``tokenizers`` and one call of a format's
+writer."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ ALL_FORMATS = ("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds")
 FORMAT_CASES = [
     pytest.param(name, marks=pytest.mark.slow) if name in ("parquet", "arrow") else name for name in ALL_FORMATS
 ]
-"""For ``parametrize``: two of them need pyarrow."""
+"""The output formats for ``parametrize``. Two of them need pyarrow."""
 
 
 def documents_of(count: int, seed: int) -> list[str]:
@@ -31,7 +32,7 @@ def documents_of(count: int, seed: int) -> list[str]:
 
 
 def crayon_threads() -> list[str]:
-    """The names of our running threads."""
+    """The names of crayon_hf's running threads."""
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("crayon")]
 
 
@@ -41,7 +42,7 @@ def write_jsonl(path: Path, texts: Sequence[str]) -> None:
 
 
 def corpus(directory: Path, files: int = 3, count: int = 40, seed: int = 1) -> list[list[str]]:
-    """Write files 0.jsonl, 1.jsonl, ... into a directory. Returns the texts of each."""
+    """Write files 0.jsonl, 1.jsonl, ... into a directory. Returns the texts of each file."""
     texts = [documents_of(count + 3 * i, seed + i) for i in range(files)]
     for i, of_file in enumerate(texts):
         write_jsonl(directory / f"{i}.jsonl", of_file)
@@ -49,14 +50,14 @@ def corpus(directory: Path, files: int = 3, count: int = 40, seed: int = 1) -> l
 
 
 def tree(directory: Path) -> dict[str, bytes]:
-    """Every file of a directory by its relative path."""
+    """The contents of every file below a directory, by its relative path."""
     return {
         str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
     }
 
 
 def tokens(directory: Path) -> dict[str, bytes]:
-    """`tree` without the files of a shard's state."""
+    """`tree` without the job's own files below _crayon."""
     return {name: data for name, data in tree(directory).items() if not name.startswith("_crayon")}
 
 
@@ -74,7 +75,7 @@ def vocabulary_of(tokenizer: Path, eos: int | None = None) -> Vocabulary:
 
 
 def write_by_hand(format: str, prefix: Path, rows: Sequence[Sequence[int]], vocabulary: Vocabulary) -> None:
-    """Write all documents with one call of the format's writer."""
+    """Write a shard of the documents `rows` with one call of the format's writer."""
     prefix.parent.mkdir(parents=True, exist_ok=True)
     splits = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     ids = np.array([id for row in rows for id in row], np.int64)
@@ -91,6 +92,6 @@ def rows_of(prefix: Path) -> list[list[int]]:
 
 
 def state_of(output: Path) -> dict[str, Any]:
-    """The recorded state of a shard."""
+    """The state of a task, which the job records beside its output in _crayon."""
     found: dict[str, Any] = json.loads((output.parent / "_crayon" / f"{output.name}.json").read_bytes())
     return found

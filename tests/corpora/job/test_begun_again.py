@@ -1,4 +1,5 @@
-"""A directory that already has a job: what continues, what is replaced, and what is never lost."""
+"""A job that writes to a directory with an earlier job: which work continues, which files are replaced, and which are
+never lost."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def spoil(path: Path, line: bytes = b"{oops\n") -> None:
 def test_a_mistake_costs_nothing(
     inputs: Path, gpt2_like: Path, tmp_path: Path, more: dict[str, Any], error: type[Exception], says: str
 ) -> None:
-    """Even with `overwrite`, the old files stay until all checks have passed."""
+    """Even with `overwrite`, the old job's files stay until all checks of the new job have passed."""
     job(inputs, tmp_path / "out", gpt2_like)
     was = tree(tmp_path / "out")
     with pytest.raises(error, match=says):
@@ -75,7 +76,8 @@ def test_names_and_vocabularies_are_checked_first(inputs: Path, gpt2_like: Path,
 
 @pytest.mark.parametrize(("then", "shuffle"), [("skip", False), ("replace", True)])
 def test_after_stop_comes_skip(inputs: Path, gpt2_like: Path, tmp_path: Path, then: str, shuffle: bool) -> None:
-    """The finished work of "stop" is kept, and the result equals that of a job that began with "skip"."""
+    """A job stops at a bad record and continues with `bad_records="skip"`. Its finished work is kept, and the result
+    equals that of a job that began with "skip"."""
     spoil(inputs / "1.jsonl")
     options: dict[str, Any] = {"max_tokens_per_shard": 100, "shuffle": shuffle, "seed": 3}
     with pytest.raises(BadRecordError, match="skip leaves bad records out"):
@@ -114,7 +116,7 @@ def test_an_input_that_is_mended(inputs: Path, gpt2_like: Path, tmp_path: Path) 
 
 
 def test_other_tasks_than_before(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """A file that grew moves others into other tasks, so the job cannot continue."""
+    """An input that grew moves other inputs into other tasks, so the job cannot continue."""
     write_jsonl(inputs / "0.jsonl", ["first " * 300])
     write_jsonl(inputs / "1.jsonl", ["second"])
     spoil(inputs / "1.jsonl")
@@ -175,8 +177,8 @@ def test_a_forged_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
 
 def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Files of others stay, beside our files and in our directories. A file at an output's path is refused before
-    anything is removed."""
+    """Files that the job did not write stay, even in its directories. If such a file has the path of an output, the job
+    is refused before anything is removed."""
     out = tmp_path / "out"
     job(inputs, out, gpt2_like, "mds")
     (out / "00000" / "precious").write_text("x")
@@ -200,7 +202,7 @@ def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tm
 
 
 def test_overwriting_removes_the_manifest(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Even if the new job does not finish: the manifest lists files that are gone."""
+    """The old manifest is removed even if the new job does not finish, because it lists files that no longer exist."""
     job(inputs, tmp_path / "out", gpt2_like)
     spoil(inputs / "2.jsonl")
     with pytest.raises(BadRecordError):
@@ -210,7 +212,8 @@ def test_overwriting_removes_the_manifest(inputs: Path, gpt2_like: Path, tmp_pat
 
 
 def test_a_shard_beside_files_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """A file with the name of a later shard is refused, and an output whose name is that of another output's shard."""
+    """A shard is refused if a file has the name of one of its later shards, or if its own name is that of another
+    output's shard."""
     options: dict[str, Any] = {"tokenizer": str(gpt2_like), "max_tokens_per_shard": 20}
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "a_00001.bin").write_text("precious")

@@ -1,4 +1,4 @@
-"""Best-fit decreasing against a plain implementation, and against TRL's own."""
+"""Packing by best-fit decreasing equals a plain implementation, and TRL's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from crayon_hf.corpora.job.packing import _pieces
 
 
 def by_hand(lengths: list[int], room: int) -> list[list[int]]:
-    """Return each sequence as a list of its pieces' numbers. Each piece tries every sequence."""
+    """Pack pieces of these lengths into sequences of `room` tokens; each piece tries every sequence. Returns each
+    sequence as a list of its pieces' numbers."""
     sequences: list[list[int]] = []
     left: list[int] = []
     since: list[int] = []

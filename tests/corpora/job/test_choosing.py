@@ -21,7 +21,7 @@ from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_json
 
 @pytest.fixture(scope="module")
 def texts() -> list[list[str]]:
-    """Texts of files, many repeated within a file and across files; some are empty."""
+    """The texts of each input file, many repeated within a file and across files; some are empty."""
     chance = random.Random(5)
     return [[f"text {chance.randint(0, 120)} of some" * chance.randint(0, 2) for _ in range(60 + i)] for i in range(4)]
 
@@ -73,7 +73,8 @@ def test_parts_of_the_hashes(inputs: Path, gpt2_like: Path, tmp_path: Path, monk
 
 @pytest.mark.slow
 def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
-    """The text alone decides: the two directories together have all documents, and no text is in both."""
+    """A document's text alone decides whether it is held out: the two directories together have all documents, and no
+    text is in both."""
     summary = job(inputs, tmp_path / "1", gpt2_like, held_out=0.3)
     everything = [text for of_file in texts for text in of_file]
     aside = [text for text in everything if is_held_out(text, 0.3)]
@@ -96,7 +97,8 @@ def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_pat
 
 
 def test_an_input_that_changes(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """The changed input decides which duplicates other files lose, so the job starts over if it has no shard yet."""
+    """A changed input changes which documents of other files are duplicates. So the job starts over if it has no shard
+    yet."""
     for i in range(3):
         write_jsonl(tmp_path / "in" / f"{i}.jsonl", ["one", "two", f"{i}"])
     (tmp_path / "in" / "1.jsonl").open("a").write("{oops\n")

@@ -1,4 +1,5 @@
-"""The token that ends a document: from the files beside a tokenizer, by a known name, or from the user."""
+"""The end-of-text token after each document: the user names it, or a file beside the tokenizer.json does, or it has a
+known name."""
 
 from __future__ import annotations
 

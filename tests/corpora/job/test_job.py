@@ -1,5 +1,5 @@
-"""`tokenize_corpus` writes the same bytes however it is run, resumed or refused. It reports errors, which end only the
-work that depends on them."""
+"""`tokenize_corpus` writes the same bytes with any number of processes and after interruptions. An error is reported,
+and ends only the work that depends on the failed part."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crayon_hf.corpora.job.shard import run_shard
 from tests.corpora.job.job_cases import corpus, reference_ids, rows_of, tree, write_jsonl
 
 GROUP = 4000
-"""Bytes of a group. With this size, each file of a corpus is one task, or two files share a task."""
+"""The bytes of input files that make a task. With this size, each file is one task, or two files share a task."""
 
 
 @pytest.fixture(scope="module")
@@ -187,8 +187,8 @@ def open_files_of(process: int) -> list[str]:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
 def test_a_worker_that_is_killed(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """The worker's task is begun again once, and its finished work is kept. A task whose workers always die is
-    reported, and the other tasks are finished."""
+    """If a worker is killed, its task is begun again once, and its finished work is kept. A task whose workers always
+    die is reported, and the other tasks are finished."""
     job(inputs, tmp_path / "whole", gpt2_like, group_bytes=1)
     killed: list[int] = []
     lock = threading.Lock()
@@ -209,7 +209,8 @@ def test_a_worker_that_is_killed(inputs: Path, gpt2_like: Path, tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
 def test_a_task_that_kills_its_workers(gpt2_like: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The task is begun twice, then reported with the signal. The other task is finished."""
+    """A task whose workers are always killed is begun twice, then reported with the signal. The other task is
+    finished."""
     write_jsonl(tmp_path / "in" / "0.jsonl", ["some words of a text"] * 100_000)  # takes seconds
     write_jsonl(tmp_path / "in" / "1.jsonl", ["short"])
 
@@ -270,7 +271,7 @@ def test_progress(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
 
 def test_a_runner(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Another engine runs the tasks, in any order. Tasks that it leaves out, or fails, are reported."""
+    """A runner, such as a cluster, may run the tasks in any order. Tasks that it leaves out or fails are reported."""
 
     def backwards(tasks: Any, work: Any, progress: Any) -> Any:
         for task in reversed(tasks):

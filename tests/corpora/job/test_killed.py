@@ -122,7 +122,8 @@ whole = tree(home / "whole")
 
 
 def fork(home: Path, tokenizer: Path, options: dict[str, Any], code: str) -> Any:
-    """Run code in a forked process, where it can use the functions of FORKING. Returns its value of `said`."""
+    """Run code in a forked process, where it can use the functions of FORKING. Returns the value that the code assigns
+    to `said`."""
     done = subprocess.run(
         [sys.executable, "-c", FORKING + code + "\nprint(json.dumps(said))\n", home, json.dumps(options), tokenizer],
         capture_output=True,
@@ -188,7 +189,7 @@ def test_killed_before_every_change(tmp_path: Path, gpt2_like: Path, case: str) 
 @pytest.mark.slow
 @pytest.mark.parametrize("old", ["done", "begun", "held out"])
 def test_killed_while_another_job_is_overwritten(tmp_path: Path, gpt2_like: Path, old: str) -> None:
-    """The old job had other names. None of its files are left."""
+    """The overwritten job had other file names. None of its files are left."""
     small_corpus(tmp_path)
     before = f"""
 OVERWRITE = True  # another job, which is done, or was killed when some of it was
@@ -255,8 +256,8 @@ said = order
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc")
 @pytest.mark.parametrize("case", ["megatron", "limited", "shuffled"])
 def test_what_a_state_says_is_on_the_disk(tmp_path: Path, gpt2_like: Path, case: str) -> None:
-    """A file is synced before its rename. The renames of a task's files are synced before its state is replaced. Two
-    tasks run at once."""
+    """A task's files are synced to disk before they are renamed, and the renames before the state that lists the files
+    is replaced. Two tasks run at once."""
     small_corpus(tmp_path)
     order = fork(tmp_path, gpt2_like, {"bad_records": "skip", **CASES[case]}, SYNCED)
     synced: set[str] = set()
@@ -287,7 +288,7 @@ def test_what_a_state_says_is_on_the_disk(tmp_path: Path, gpt2_like: Path, case:
 
 
 def start(home: Path, out: Path | str, tokenizer: Path, workers: int) -> subprocess.Popen[str]:
-    """Start the command in its own process group."""
+    """Start `crayon-hf tokenize` in its own process group."""
     command = [
         sys.executable, "-m", "crayon_hf", "tokenize", home / "in", "-o", out, "-t", tokenizer, "--append-eos",
         "--group-bytes", "100K", "--batch-bytes", "20K", "--max-tokens-per-shard", "5000", "--bad-records", "replace",
@@ -299,11 +300,13 @@ def start(home: Path, out: Path | str, tokenizer: Path, workers: int) -> subproc
 
 
 ENDINGS = (("SIGKILL", True), ("SIGKILL", False), ("SIGINT", True), ("SIGTERM", False))
-"""Signals, and whether the whole process group gets them. If only the job's process does, its workers must notice."""
+"""Signals, and whether the whole process group gets them. If only the job's main process gets one, its workers must
+notice."""
 
 
 def end(job: subprocess.Popen[str], name: str, is_for_all: bool) -> bool:
-    """End the job; return whether it ended in order. It may have finished before, or not have begun."""
+    """Send a signal to the job; return whether the job handled it and ended in order. The job may have finished before,
+    or not have begun."""
     number = getattr(signal, name)
     if is_for_all:
         os.killpg(job.pid, number)
@@ -317,7 +320,7 @@ def end(job: subprocess.Popen[str], name: str, is_for_all: bool) -> bool:
 
 
 def temporaries(out: Path) -> set[str]:
-    """Files with temporary names."""
+    """The names of temporary files in the output directory."""
     return {name for name in tree(out) if name.endswith("tmp")} if out.exists() else set()
 
 

@@ -1,4 +1,5 @@
-"""Mixed sources: each as often as requested, in every task, in an order that a seed decides."""
+"""Jobs with a mixture of sources: each source is read as often as requested, every task has documents of all sources,
+and a seed decides the order."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_json
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Write sources with files web/0.jsonl, ... Returns their texts; the key "at" has the directory."""
+    """Write sources with files web/0.jsonl, ... Returns each source's texts by its name; the key "at" has the
+    directory."""
     directory = tmp_path_factory.mktemp("sources")
     texts = {"at": [str(directory)]}
     for name, files, each in (("web", 8, 60), ("code", 4, 40), ("books", 2, 20)):

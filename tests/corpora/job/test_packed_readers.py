@@ -1,5 +1,5 @@
-"""Packed files in the libraries that train from them: their readers find every document again, and the positions of its
-tokens."""
+"""Packed files, in which documents fill sequences of one length, in the libraries that train from such files: their
+readers find every document, and the positions of its tokens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def packed(texts: Path, output: Path, tokenizer: Path, format: str, packing: str, **options: Any) -> int:
-    """Write packed files. Returns the id of the end of text; no token is dropped."""
+    """Write packed files, without dropping any token. Returns the id of the end-of-text token."""
     how = {"append_eos": True, "sequence_length": LENGTH, "packing": packing, "remainder": "pad", **options}
     tokenize_corpus(texts, output, format, tokenizer=str(tokenizer), workers=1, **how)
     eos: int = json.loads((output / "manifest.json").read_bytes())["eos_id"]
@@ -37,7 +37,7 @@ def packed(texts: Path, output: Path, tokenizer: Path, format: str, packing: str
 
 
 def pieces_of(ids: list[int], positions: list[int]) -> Iterator[list[int]]:
-    """The tokens between one position 0 and the next."""
+    """Split a sequence's ids at each token whose position is 0."""
     starts = [i for i, position in enumerate(positions) if position == 0]
     assert starts[:1] == [0]
     for begin, end in pairwise([*starts, len(ids)]):
@@ -46,7 +46,8 @@ def pieces_of(ids: list[int], positions: list[int]) -> Iterator[list[int]]:
 
 
 def check(pieces: list[list[int]], texts: Path, tokenizer: Path, packing: str, eos: int) -> None:
-    """Check that all documents are there, whole where they fit. The other tokens are padding, here the end of text."""
+    """Check that `pieces` has all documents, each whole if it fits a sequence. The remaining tokens must be padding,
+    for which these files use the end of text."""
     paths = sorted(texts.glob("*.jsonl"))
     lines = [json.loads(line)["text"] for path in paths for line in path.read_text("utf-8").splitlines()]
     documents = reference_ids(tokenizer, lines, eos=eos)
@@ -78,7 +79,7 @@ def test_numpy(format: str, packing: str, texts: Path, gpt2_like: Path, tmp_path
 @packings
 def test_the_same_sequences(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """LLM Foundry's StreamingTextDataset and Megatron-LM's GPTDataset separate documents at each end of text.
-    Megatron's own files have none for a text without tokens."""
+    Megatron's own files have no end of text for a document without tokens."""
     for format in ("npy", "megatron", "mds"):
         packed(texts, tmp_path / format, gpt2_like, format, packing, append_eos=False)
     sequences = np.load(tmp_path / "npy" / "00000.npy").tolist()
@@ -103,7 +104,7 @@ def pieces_by_length(rows: Any) -> list[list[int]]:
 @pytest.mark.slow
 @packings
 def test_datasets_and_trl(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Rows come with the lengths of their pieces. TRL's padding-free collator makes positions from them."""
+    """Each row has the lengths of its pieces. TRL's padding-free collator makes positions from these lengths."""
     datasets = pytest.importorskip("datasets")
     trl = pytest.importorskip("trl.trainer.sft_trainer")
     for format in ("arrow", "parquet"):

@@ -1,4 +1,4 @@
-"""Documents in sequences of one length: every token is found again, with any number of processes and interruptions."""
+"""Packing documents into sequences of one length: no token is lost, with any number of processes and interruptions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAD = 9_999
 
 
 class Written:
-    """A replacement of `Shards` for a packer."""
+    """Collects the sequences that a packer writes, in place of `Shards`."""
 
     def __init__(self) -> None:
         self.sequences: list[list[int]] = []
@@ -55,7 +55,7 @@ def documents(seed: int) -> list[list[int]]:
 
 
 def pack(kind: type[BestFit | Concatenated], rows: list[list[int]], cuts: list[int], remainder: str) -> Written:
-    """Pack documents, in calls that end at `cuts`."""
+    """Pack the documents `rows` in several calls, which end at `cuts`."""
     written = Written()
     packer = kind(written, LENGTH, remainder, PAD)  # type: ignore[arg-type]
     edges = [0, *(cut for cut in cuts if cut < len(rows)), len(rows)]
@@ -70,7 +70,7 @@ def pack(kind: type[BestFit | Concatenated], rows: list[list[int]], cuts: list[i
 
 
 def concatenated(rows: list[list[int]]) -> tuple[list[list[int]], list[list[int]]]:
-    """(sequences, pieces of each) by plain cutting."""
+    """(sequences, lengths of the pieces of each) by plainly cutting the concatenated documents."""
     owners = [(number, token) for number, row in enumerate(rows) for token in row]
     sequences = [owners[i : i + LENGTH] for i in range(0, len(owners), LENGTH)]
     pieces = [[len(list(group)) for _, group in itertools.groupby(part, lambda each: each[0])] for part in sequences]
@@ -78,7 +78,7 @@ def concatenated(rows: list[list[int]]) -> tuple[list[list[int]], list[list[int]
 
 
 def fitted(rows: list[list[int]], window: int) -> tuple[list[list[int]], list[list[int]]]:
-    """(sequences, pieces of each) by plain best fit in each window."""
+    """(sequences, lengths of the pieces of each) by a plain best fit in each window of tokens."""
     sequences: list[list[int]] = []
     pieces: list[list[int]] = []
     gathered: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""The grouping of files into tasks."""
+"""How a job groups its input files into tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading, encoding and writing at once: results in order, errors raised, threads ended."""
+"""Reading, encoding and writing in parallel threads: results stay in order, errors are raised, and the threads end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`tokenize_shard`: the reference's ids in every format, for any batches, limits, order and bad records."""
+"""`tokenize_shard` writes the ids of ``tokenizers`` in every format, for any batch sizes, limits, order and bad
+records."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def test_every_format_has_the_reference_ids(
 def test_other_tokenizers(
     inputs: Path, texts: list[str], tmp_path: Path, vocabulary: str, request: pytest.FixtureRequest
 ) -> None:
-    """A template puts special tokens around a text; WordPiece is given by its name or as an object."""
+    """The ids are right for a tokenizer whose template adds special tokens, and for WordPiece, given as a path or as an
+    object."""
     path: Path = request.getfixturevalue(vocabulary)
     for special in (False, True):
         rows = reference_ids(path, texts, special)
@@ -89,7 +91,8 @@ def test_other_tokenizers(
 def test_a_delegated_tokenizer(
     texts: list[str], gpt2_like: Path, monkeypatch: pytest.MonkeyPatch, suffix: tuple[int, ...], of_empty: bool
 ) -> None:
-    """Its documents are encoded in several calls. Those without tokens get the suffix only if the format wants it."""
+    """A delegated tokenizer encodes the documents in several calls. A document without tokens gets the suffix only if
+    the format wants it."""
     document = json.loads(gpt2_like.read_bytes())
     document["model"]["vocab"]["<far>"] = 1 << 24
     with pytest.warns(DelegatedWarning):
@@ -150,7 +153,8 @@ def test_shuffled_as_datatrove_shuffles(
 
 
 def bad_corpus(path: Path) -> list[tuple[int, str]]:
-    """Good and bad records. Returns line numbers, and the text of each bad record with "replace"."""
+    """Write good and bad records to `path`. Returns the bad records' line numbers, and their texts if bad bytes are
+    replaced."""
     lines: list[bytes] = []
     bad: list[tuple[int, str]] = []
     for i, text in enumerate(documents_of(60, 3)):

@@ -1,6 +1,7 @@
-"""Something happens to a process with two tasks: one is being synced to disk, the other is being read.
+"""A process is disturbed while it has two tasks: the first is being synced to disk, the input of the second is being
+read.
 
-In each case the same call ends with the bytes of an undisturbed job.
+In each case, repeating the call gives the files of an undisturbed job.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ def temporary(output: Path) -> list[str]:
 
 
 def patch_ending(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> threading.Event:
-    """Make something happen while the first task is synced and the second has begun; an event says when.
+    """Call `happens` once, while the first task is synced and the second has begun. The returned event is set then.
 
-    Its exception is an error of the first task.
+    An exception of `happens` is an error of the first task.
     """
     finish, has_happened = ShardWriter.finish, threading.Event()
 
@@ -116,7 +117,7 @@ def test_an_error_of_any_kind(inputs: Path, gpt2_like: Path, tmp_path: Path, mon
 
 @no_sigint
 def test_an_interrupt_while_an_input_stalls(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The job ends without waiting for the reader."""
+    """After an interrupt the job ends without waiting for a reader thread whose input stalls."""
     monkeypatch.setattr("crayon_hf.corpora.job.prefetch._PATIENCE", 0.1)
     answers = threading.Event()
 
@@ -150,7 +151,7 @@ def test_an_interrupt_while_an_input_stalls(gpt2_like: Path, tmp_path: Path, mon
 
 @pytest.mark.parametrize(("case", "format"), [*((case, "megatron") for case in CASES), ("two passes", "mds")])
 def test_a_store_in_memory(inputs: Path, gpt2_like: Path, tmp_path: Path, case: str, format: str) -> None:
-    """Two tasks use the store's drivers at once."""
+    """The output is an in-memory store, whose driver two tasks use at once."""
     memory = fsspec.filesystem("memory")
     job(inputs, tmp_path / "out", gpt2_like, format, **CASES[case])
     try:

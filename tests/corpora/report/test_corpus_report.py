@@ -1,4 +1,4 @@
-"""Reports of directories in every format, against plain counts."""
+"""Reports of the directories that jobs wrote in every format: their counts equal plain counts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_every_format(
 @pytest.mark.parametrize("packing", ["concat", "best-fit"])
 @pytest.mark.parametrize("format", FORMAT_CASES)
 def test_packed(format: str, packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Every token of the files counts, padding too."""
+    """A report of packed files counts every token in them, even padding."""
     out = job(
         inputs, tmp_path / "out", gpt2_like, format, append_eos=True, sequence_length=32, packing=packing,
         remainder="pad",
@@ -123,7 +123,8 @@ def test_scripts_are_unicodes() -> None:
 
 
 def test_without_the_tokenizer(inputs: Path, gpt2_like: Path, llama3_like: Path, tmp_path: Path) -> None:
-    """Counts are the same without the tokenizer; sample texts are missing. Another tokenizer is refused."""
+    """If the job's tokenizer is gone, or its path has another tokenizer, the report has the same counts but no sample
+    texts."""
     mine = tmp_path / "mine.json"
     mine.write_bytes(gpt2_like.read_bytes())
     out = job(inputs, tmp_path / "out", mine, "npy")

@@ -1,4 +1,4 @@
-"""Servers of object stores, each in its own process, and their contents."""
+"""Fixtures: servers of object stores, each in its own process, and access to the objects in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests here are slow: they need drivers and servers that README's command does not install."""
+    """Mark all tests in this folder as slow: they need drivers and servers that README's command does not install."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)
@@ -62,7 +62,7 @@ def is_serving(server: subprocess.Popen[bytes], port: int) -> bool:
 
 
 class Bucket:
-    """A bucket, accessed directly without the proxy's faults."""
+    """Access to the S3 bucket of the tests, without the faults of the proxy."""
 
     def __init__(self, server: str) -> None:
         import boto3

@@ -38,7 +38,7 @@ class Request(NamedTuple):
 
 
 Answer = tuple[int, str]
-"""HTTP status, and XML."""
+"""The HTTP status and the XML of an answer."""
 RESET, LOST = "reset", "lost"
 """The connection breaks: before the store receives the request, or after it has carried it out."""
 SLOW_DOWN: Answer = (503, ERROR.format(code="SlowDown"))
@@ -52,7 +52,8 @@ Fault = Answer | str | None
 
 
 class Proxy:
-    """A proxy and its store, which receives the requests that `fault` lets through. A context manager runs both."""
+    """A proxy in front of an S3 store. The store receives the requests that `fault` lets through. As a context manager
+    it runs both servers."""
 
     def __init__(self) -> None:
         from moto import server as moto
@@ -70,12 +71,12 @@ class Proxy:
             for application in (self._answer, self._store)
         ]
         self.url, self.store_url = (f"http://127.0.0.1:{server.port}" for server in self._servers)
-        """The second is the address of the store without faults."""
+        """The addresses of the proxy, and of the store without the proxy's faults."""
         self.fault: Callable[[Request], Fault] = lambda request: None
         self.done: Callable[[Request], None] | None = None
-        """Called when a request has been carried out whose answer is lost."""
+        """Called after the store has carried out a request whose answer the proxy then drops."""
         self.dropped = ""
-        """A header, in lower case, that the proxy removes."""
+        """The lower-case name of a header that the proxy removes from requests."""
         self.requests: list[Request] = []
         self.lock = threading.Lock()
 

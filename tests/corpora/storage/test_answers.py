@@ -1,4 +1,4 @@
-"""The drivers' errors decide which requests are repeated, and which fail at once."""
+"""The errors of a store's driver decide whether a request is repeated or fails at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def s3(code: str, status: int) -> Exception:
-    """An error as s3fs raises it: a Python error caused by one of botocore."""
+    """An error as s3fs raises it: a Python error whose cause is an error of botocore."""
     exceptions = pytest.importorskip("botocore.exceptions")
     translate = pytest.importorskip("s3fs.errors").translate_boto_error
     response = {"Error": {"Code": code, "Message": code}, "ResponseMetadata": {"HTTPStatusCode": status}}

@@ -20,7 +20,7 @@ from tests.corpora.storage.conftest import serve
 from tests.hub.local_hub import LocalHub
 
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-"""Azurite's published key."""
+"""The account key that Azurite's documentation publishes."""
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +43,7 @@ def azure() -> Iterator[str]:
 
 @pytest.fixture(params=["gs", "az"])
 def output(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An output on each kind of store."""
+    """The address of an output directory on each kind of store."""
     if request.param == "gs":
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", request.getfixturevalue("google"))
         monkeypatch.setitem(fsspec.config.conf, "gcs", {"token": "anon"})
@@ -89,8 +89,8 @@ tokenize_corpus(sys.argv[1], sys.argv[2], tokenizer=sys.argv[3], workers=1, grou
 
 @pytest.mark.slow
 def test_killed(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> None:
-    """The job is killed before its third file appears, and again before the third of the other files; then it
-    continues."""
+    """The job is killed before it writes its third object, and the repeated job again before its third; the last call
+    finishes it."""
     command = [sys.executable, "-c", KILLED, str(inputs), output, str(gpt2_like)]
     tokenize_corpus(
         inputs, tmp_path / "out", tokenizer=str(gpt2_like), workers=1, group_bytes=2000, max_tokens_per_shard=400
@@ -106,7 +106,8 @@ def test_killed(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> N
 
 @pytest.mark.slow
 def test_the_hub(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Each object is a commit. A killed job continues, and removes its temporary objects."""
+    """A job writes to a Hub repository, with one commit for each object. A killed job continues, and removes its
+    temporary objects."""
     how: dict[str, Any] = {"workers": 1, "group_bytes": 2000, "max_tokens_per_shard": 400}
     tokenize_corpus(inputs, tmp_path / "out", tokenizer=str(gpt2_like), **how)
     expected = {f"tokens/{name}": data for name, data in tree(tmp_path / "out").items()}

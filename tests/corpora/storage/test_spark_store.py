@@ -1,4 +1,4 @@
-"""Real Spark whose workers share only a store with the driver."""
+"""Jobs on a real Spark whose workers share no files with the driver, only an S3 store."""
 
 from __future__ import annotations
 

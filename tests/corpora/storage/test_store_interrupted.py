@@ -1,6 +1,6 @@
-"""Something happens to workers with two tasks: the objects of one are uploading, the other is being read.
+"""Workers are disturbed while they have two tasks: the objects of the first are uploading, the second is being read.
 
-In each case the same command ends with the bytes of a local run, and no other objects.
+In each case, repeating the command gives the files of a local run as objects, and no other objects.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ def command(inputs: Path, tokenizer: Path, workers: int) -> list[str]:
 
 
 def local_files(tmp_path: Path) -> list[str]:
-    """Files left on this machine."""
+    """Temporary files that the job left on this machine."""
     place = tmp_path / "temporary"
     return [str(path.relative_to(place)) for path in place.rglob("*") if path.name != f"crayon-hf-{os.getuid()}"]
 
 
 class Holding:
-    """Holds uploads of tokens until `tasks` tasks have begun; then `happens` is called once, and uploads continue."""
+    """A fault for the proxy that holds uploads until `tasks` tasks have begun, calls `happens` once, and then lets the
+    uploads continue."""
 
     def __init__(self, tasks: int, happens: Callable[[], None], fault: Fault = None) -> None:
         self._tasks, self._happens, self._fault = tasks, happens, fault
@@ -129,7 +130,7 @@ def command_of(process: int) -> bytes:
 def test_a_worker_that_is_killed(
     inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The killed worker has two tasks, never three. Another worker begins both again."""
+    """A worker is killed while it has two tasks, the most that it can have. Another worker begins both again."""
     job(inputs, tmp_path / "whole", gpt2_like)
 
     def kill() -> None:
@@ -151,7 +152,7 @@ def test_an_interrupt_while_a_store_does_not_answer(
     bucket: Bucket,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """After an interrupt, requests are not repeated for minutes."""
+    """An interrupt ends the repetition of requests to a store that does not answer, which else takes minutes."""
     monkeypatch.setattr(answers, "_FIRST", 1e6)
     monkeypatch.setattr(answers, "_LONGEST", 1e6)
     job(inputs, tmp_path / "whole", gpt2_like)

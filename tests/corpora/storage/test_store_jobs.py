@@ -1,6 +1,7 @@
-"""`tokenize_corpus` to S3: real clients, a server in its own process, and faults between them.
+"""`tokenize_corpus` writes to S3: real clients, a server in its own process, and a proxy that makes faults between
+them.
 
-With any faults, the objects are the files of a local run, and no others are left.
+With any faults, the store's objects are the files of a local run, and no other objects are left.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def job(inputs: Path, output: Any, tokenizer: Path, format: str = "megatron", **
 
 
 def local_files(tmp_path: Path) -> list[str]:
-    """Files left on this machine."""
+    """Temporary files that the job left on this machine."""
     place = tmp_path / "temporary"
     return [str(path.relative_to(place)) for path in place.rglob("*") if path.name != f"crayon-hf-{os.getuid()}"]
 
@@ -112,7 +113,7 @@ def every(nth: int, fault: Fault) -> Callable[[Request], Fault]:
 
 
 def once_each(fault: Fault) -> Callable[[Request], Fault]:
-    """A fault at the first request for each change."""
+    """The fault for the first request of each change to the store."""
     seen: set[tuple[str, str]] = set()
 
     def of(request: Request) -> Fault:
@@ -175,7 +176,7 @@ def test_credentials_that_expire(
     job(inputs, tmp_path / "out", gpt2_like, max_tokens_per_shard=900)
 
     def fault(request: Request) -> Fault:
-        """Fail from the second index on, which no state lists yet."""
+        """Refuse all changes from the second task's index file on, which the job's state does not list yet."""
         indexes = {one.target for one in proxy.requests if one.method == "PUT" and one.target.endswith(".idx")}
         return faults.EXPIRED if request.changes and len(indexes) > 1 else None
 
@@ -211,7 +212,8 @@ def test_a_store_that_refuses(inputs: Path, gpt2_like: Path, proxy: Proxy, bucke
 def test_two_commands_at_once(
     inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket, has_conditions: bool
 ) -> None:
-    """Both commands succeed, and leave the objects of one, also on a store that ignores If-None-Match."""
+    """Two equal commands at once both succeed, and leave the objects of a single one, even on a store that ignores
+    If-None-Match."""
     job(inputs, tmp_path / "whole", gpt2_like, max_tokens_per_shard=2000)
     command = [sys.executable, "-m", "crayon_hf", "tokenize", str(inputs), "-o", "s3://bkt/out", "-t", str(gpt2_like),
                "--group-bytes", "3000", "--max-tokens-per-shard", "2000", "--bad-records", "skip",

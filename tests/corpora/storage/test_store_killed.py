@@ -1,6 +1,6 @@
-"""Jobs that write to S3 and are killed: before and after each of their changes there, and at random moments.
+"""Jobs that write to S3 and are killed before or after each of their changes to the store.
 
-The same call then ends with the bytes of a local run, without other objects or unfinished uploads.
+Repeating the call then gives the files of a local run as objects, without other objects or unfinished uploads.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Zygote:
     """Forks a process for each job in milliseconds."""
 
     def __init__(self, tokenizer: Path, part: int = 512) -> None:
-        """`part` is the part size of uploads in bytes."""
+        """`part` is the size in bytes of a part of a multipart upload."""
         self._process = subprocess.Popen(
             [sys.executable, "-c", FORKING, tokenizer, str(part)],
             stdin=subprocess.PIPE,
@@ -75,12 +75,12 @@ class Zygote:
         )
 
     def begin(self, **arguments: Any) -> int:
-        """Fork a process that waits for `end`. Returns its number."""
+        """Fork a process that waits for `end` before it runs a job. Returns its process id."""
         self._say(json.dumps(arguments))
         return int(self._hear())
 
     def end(self) -> int:
-        """Let the process run. Returns its exit status."""
+        """Let the forked process run its job. Returns the exit status."""
         self._say("")
         return int(self._hear())
 
@@ -126,7 +126,7 @@ def options_of(home: Path, case: str) -> dict[str, Any]:
 
 
 def small_corpus(home: Path) -> None:
-    """Two tasks, with duplicates in both and a bad record."""
+    """Write the inputs of two tasks, with duplicates in both and a bad record."""
     texts = documents_of(12, 7)
     write_jsonl(home / "in" / "0.jsonl", texts)
     write_jsonl(home / "in" / "1.jsonl", [*documents_of(8, 8), *texts[:4]])
@@ -135,7 +135,10 @@ def small_corpus(home: Path) -> None:
 
 
 class KilledOnceEach:
-    """Kills at each change where no earlier call was killed, in one half of the changes: before some, after others."""
+    """A fault for the proxy that kills the job's process once at each change to the store, before or after it.
+
+    `half` (0 or 1) chooses one half of the changes.
+    """
 
     def __init__(self, half: int) -> None:
         self.process = 0
@@ -168,7 +171,7 @@ class KilledOnceEach:
 
 
 def until_done(zygote: Zygote, proxy: Proxy, half: int, **options: Any) -> list[int]:
-    """Repeat the call until it is not killed. Returns all exit codes."""
+    """Repeat the job until it is not killed. Returns the exit codes of all its processes."""
     killing, codes = KilledOnceEach(half), [-signal.SIGKILL]
     proxy.fault, proxy.done = killing, killing.done
     while codes[-1] == -signal.SIGKILL:
@@ -182,7 +185,7 @@ def until_done(zygote: Zygote, proxy: Proxy, half: int, **options: Any) -> list[
 def test_killed_at_every_change(
     tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, case: str, half: int
 ) -> None:
-    """Each call continues the work, until all of its changes are ones where an earlier call was killed."""
+    """Each call of the job continues the work and is killed at another change, until no such change is left."""
     small_corpus(tmp_path)
     options = options_of(tmp_path, case)
     assert zygote.run(output=str(tmp_path / "whole"), **options) == 0
@@ -198,7 +201,7 @@ def test_killed_at_every_change(
 def test_killed_while_another_job_is_overwritten(
     tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, old: str
 ) -> None:
-    """The old job had other names. None of its objects are left."""
+    """The overwritten job had other names. None of its objects are left."""
     small_corpus(tmp_path)
     options = options_of(tmp_path, "megatron")
     assert zygote.run(output=str(tmp_path / "whole"), **options) == 0

@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz.edge.drive TARGET [libFuzzer's arguments]``: a target under atheris."""
+"""``python -m tests.fuzz.edge.drive TARGET [libFuzzer's arguments]`` runs a Python fuzz target under atheris."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INSTRUMENTED = (
     "crayon_hf.tokenizer_json.truncation_padding",
     "crayon_hf.tokenizer_json.document",
 )
-"""Modules whose branches atheris sees. They must be listed before any import."""
+"""Modules whose branches atheris counts. It must know them before any of them is imported."""
 
 Change = Callable[[bytes, Random], bytes | None]
 NAMES = [

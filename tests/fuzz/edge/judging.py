@@ -1,4 +1,5 @@
-"""Checks of every target: errors must be promised ones, and results must agree with the reference."""
+"""Checks of every fuzz target: only documented errors may be raised, and results must agree with the reference
+library."""
 
 from __future__ import annotations
 
@@ -19,17 +20,18 @@ from crayon_hf.parity.compare.records import DEFAULT, FieldDifference, Item, Mod
 from parity.components.__main__ import AnyIdsSide, TolerantComparison, quiet_panics
 
 PROBES = ("Hello, world! it's 123", "  a\u00a0b\u2581c \u00e9 e\u0301 \u4f60\u597d\n\n", "<s>[X] \U0001f642 \x00\ufffd")
-"""Texts to encode with a new vocabulary."""
+"""Texts that are encoded with each vocabulary that a target reads."""
 MOST_IDS = 1 << 20
-"""Vocabularies with a greater id are not given to the reference, which allocates up to it."""
+"""Vocabularies with a greater id are not given to the reference, which allocates memory for all ids up to the
+greatest."""
 
 
 class Defect(AssertionError):
-    """A target's finding: an error that is not promised, or a difference from the reference."""
+    """A target's finding: an undocumented error, or a difference from the reference."""
 
 
 def converted(read: Callable[..., Any], *arguments: Any) -> Any:
-    """Return a reader's result, or None if it refuses with a promised error. Other errors propagate."""
+    """Return a reader's result, or None if the reader refuses with a CrayonError. Other errors propagate."""
     try:
         return read(*arguments)
     except CrayonError as error:
@@ -38,13 +40,14 @@ def converted(read: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def check_message(error: CrayonError) -> None:
-    """An error has a message of one line."""
+    """Check that an error has a message."""
     if not str(error).strip():
         raise Defect(f"{type(error).__name__} without a message")
 
 
 def opened(document: bytes) -> crayon_hf.Tokenizer | None:
-    """Our tokenizer, without the warning if delegated; None if it refuses."""
+    """Open a document with our `Tokenizer`, without its warning about delegation. Returns None if the document is
+    refused."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", crayon_hf.DelegatedWarning)
         tokenizer: crayon_hf.Tokenizer | None = converted(crayon_hf.Tokenizer.from_buffer, document)
@@ -57,7 +60,7 @@ def is_for_the_library(error: Outcome) -> bool:
 
 
 def reference_of(document: bytes) -> Any:
-    """The reference's tokenizer, or an Outcome if it refuses."""
+    """Open a document with ``tokenizers``. Returns an Outcome if ``tokenizers`` refuses it."""
     import tokenizers
 
     def read() -> Any:
@@ -68,7 +71,8 @@ def reference_of(document: bytes) -> Any:
 
 
 def judge_document(document: bytes, texts: Sequence[str] = PROBES) -> None:
-    """Check a reader's ``tokenizer.json``: the engine compiles it or says why not, and encodes as the reference."""
+    """Check the ``tokenizer.json`` that a reader made: the engine compiles it or says why not, and encodes `texts` as
+    the reference does."""
     ours = opened(document)
     if ours is None or max(ours.get_vocab().values(), default=0) > MOST_IDS or by_chance(document):
         return
@@ -83,7 +87,7 @@ def judge_document(document: bytes, texts: Sequence[str] = PROBES) -> None:
 
 
 def by_chance(document: bytes) -> bool:
-    """Whether two tokens have one id: then each of the reference's tokenizers answers by hash order."""
+    """Whether two tokens of the document have one id. For these, the results of ``tokenizers`` depend on hash order."""
     try:
         vocab = json.loads(document)["model"]["vocab"]
         return isinstance(vocab, dict) and len(set(vocab.values())) < len(vocab)
@@ -92,13 +96,13 @@ def by_chance(document: bytes) -> bool:
 
 
 def compare(ours: Any, reference: Any, items: Sequence[Item], mode: Mode = DEFAULT, fast: bool = True) -> None:
-    """Compare two tokenizers on the same items and ids. Defect if they differ."""
+    """Compare two tokenizers on the same items and ids. Raises Defect if they differ."""
     whole = reference.truncation is None and reference.padding is None  # the fast calls never truncate or pad
     check(AnyIdsSide(ours), AnyIdsSide(reference), items, mode, FastPaths(ours) if fast and whole else None)
 
 
 class _Comparison(TolerantComparison):
-    """Comparison that ignores ids too large for an array of ours."""
+    """A comparison that ignores ids of the reference that do not fit our arrays of int32."""
 
     def _sure(self, items: list[Item], found: list[list[FieldDifference]]) -> list[list[FieldDifference]]:
         found = [[one for one in some if not is_too_large(one)] for some in found]
@@ -106,14 +110,14 @@ class _Comparison(TolerantComparison):
 
 
 def is_too_large(difference: FieldDifference) -> bool:
-    """Whether an id of the reference does not fit an array of int32."""
+    """Whether a difference is due to an id of the reference that does not fit an array of int32."""
     refused = difference.field.startswith("own encode_ragged") and "does not fit" in str(difference.ours)
     return refused and max(difference.reference, default=0) > (1 << 31) - 1
 
 
 def check(ours: Side, reference: Side, items: Sequence[Item], mode: Mode, fast: FastPaths | None = None) -> None:
-    """Compare both sides. Defect with the smallest item that differs. Items on which the reference panics are
-    skipped."""
+    """Compare our side with the reference's on `items`. Raises Defect with the smallest item that differs. Items on
+    which the reference panics are skipped."""
     comparison = _Comparison(ours, lambda: reference, mode, fast_paths=fast, minimise_seconds=5)
     with quiet_panics():
         result = comparison.run([("", item) for item in items], reports=1)
@@ -138,5 +142,5 @@ def directory() -> Path:
 
 
 def dumped(document: Any) -> bytes:
-    """JSON as bytes."""
+    """A document as the bytes of its JSON."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")

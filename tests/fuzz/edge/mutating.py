@@ -1,4 +1,5 @@
-"""Inputs: their parts and texts, and JSON mutations that libFuzzer would hardly find."""
+"""Helpers for the Python fuzz targets: the parts and texts of an input, and JSON mutations that libFuzzer would hardly
+find."""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ VALUES = [*NUMBERS, *_OTHERS]
 _TEXTS = "a aa ab \u2581 \u2581a ##a <s> <0x41> \u00e9 e\u0301 \u4f60 \x00 \U0001f642"
 TEXTS = ["", " ", *_TEXTS.split()]
 SEPARATOR = b"\xff"
-"""Separates the parts of an input. It does not occur in UTF-8."""
+"""Separates the parts of a fuzz input. This byte does not occur in UTF-8."""
 
 
 def text_of(data: bytes) -> str:
-    """Decode any bytes to a text. Encoded surrogate halves, three bytes each, become lone surrogates."""
+    """Decode any bytes to a text. A surrogate half that is encoded in three bytes becomes a lone surrogate."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -25,7 +26,7 @@ def text_of(data: bytes) -> str:
 
 
 def json_document(data: bytes, rng: Random) -> bytes | None:
-    """A JSON document with one to three nodes changed; None if the data is not JSON."""
+    """Return the JSON document `data` with one to three nodes changed; None if the data is not JSON."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):

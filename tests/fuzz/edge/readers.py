@@ -1,4 +1,5 @@
-"""Any bytes as a vocabulary of another format: a typed error, or a tokenizer that encodes as the format's library."""
+"""Fuzz targets that read any bytes as a vocabulary in a format other than tokenizer.json. Reading raises a CrayonError,
+or the tokenizer encodes as the format's own library."""
 
 from __future__ import annotations
 
@@ -52,14 +53,15 @@ def read_tekken(data: bytes) -> None:
 
 
 def read_crayon_v2(data: bytes) -> None:
-    """The strings beside a cartridge, if any, then the cartridge."""
+    """The input has CRAYON's list of tokens, if a separator follows it, and then a version 2 cartridge."""
     beside, has_companion, cartridge = data.partition(SEPARATOR)
     tokens = converted(crayon_v2.read_companion, beside) if has_companion and beside else None
     _judge(converted(crayon_v2.read_crayon_v2, cartridge if has_companion else beside, tokens))
 
 
 def read_vocab_files(data: bytes) -> None:
-    """A directory of files, or one of them. The first two bytes choose."""
+    """The input has the files of a directory. Its first two bytes choose their names, and whether the directory or a
+    single file is read."""
     choice, one_file, *_ = *data[:2], 0, 0
     vocabulary, names = LAYOUTS[choice % len(LAYOUTS)]
     folder = directory()
@@ -74,7 +76,7 @@ def read_vocab_files(data: bytes) -> None:
 
 
 def mutate_vocab_files(data: bytes, rng: Random) -> bytes | None:
-    """Mutate one of the JSON files; libFuzzer mutates the others and the choices."""
+    """Mutate one of the input's JSON files; libFuzzer mutates the other files and the first two bytes."""
     parts = data[2:].split(SEPARATOR)
     at = rng.randrange(len(parts))
     changed = json_document(parts[at], rng)
@@ -82,7 +84,7 @@ def mutate_vocab_files(data: bytes, rng: Random) -> bytes | None:
 
 
 def read_ranks(data: bytes) -> None:
-    """A tiktoken rank file, with a pattern and a special token."""
+    """The input has a pattern, a special token, and a tiktoken rank file."""
     head, *body = data.split(SEPARATOR, 2)
     special = text_of(body[0]) if len(body) == 2 else ""
     found = converted(rank_files.read_ranks, body[-1] if body else head)
@@ -105,7 +107,7 @@ def read_ranks(data: bytes) -> None:
 
 
 def read_sentencepiece(data: bytes) -> None:
-    """A SentencePiece model, opened and converted."""
+    """The input is a SentencePiece model, which is opened and converted."""
     library: Any = None
     with contextlib.suppress(RuntimeError, OSError, UnicodeDecodeError):  # a valid model needs more than pieces
         library = sentencepiece.SentencePieceProcessor(model_proto=data)  # type: ignore[call-arg]
@@ -129,7 +131,7 @@ def read_sentencepiece(data: bytes) -> None:
 
 
 def read_charsmap(data: bytes) -> None:
-    """A text, then SentencePiece's normalization rules as a component."""
+    """The input has a text, and then SentencePiece's normalization rules, which become a normalizer."""
     size = 1 + data[0] % 32 if data else 0
     text, rules = text_of(data[1:size]), data[size + 1 :]
     converted(lambda _: _core.CharsmapRules(rules).as_dict(), rules)

@@ -1,4 +1,5 @@
-"""Any bytes as a ``tokenizer.json``: ours and the reference both refuse it, or give the same results."""
+"""A fuzz target that reads any bytes as a ``tokenizer.json``: crayon_hf and ``tokenizers`` both refuse it, or give the
+same results."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from tests.fuzz.edge.mutating import SEPARATOR, json_document, text_of
 
 
 def tokenizer_json(data: bytes) -> None:
-    """The document, then a text."""
+    """The input has a document, and then a text to encode with it."""
     document, _, said = data.partition(SEPARATOR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", crayon_hf.DelegatedWarning)
@@ -46,7 +47,7 @@ def mutate(data: bytes, rng: Random) -> bytes | None:
 
 
 def _counts_up(document: bytes) -> bool:
-    """Whether the reference would allocate up to a large id."""
+    """Whether the document has a number so large that ``tokenizers`` could allocate memory for all ids up to it."""
     try:
         numbers = [int(digits) for digits in _numbers(json.loads(document))]
     except (ValueError, RecursionError, OverflowError):

@@ -1,4 +1,4 @@
-"""For clients of a local Hub: divides their waits between retries by a thousand."""
+"""Divides all sleeps of a Python process by a thousand, so that clients of a local Hub retry soon."""
 
 import time
 
