@@ -83,7 +83,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the tests a cache directory of their own, without the user's profiles and instruction set."""
+    """Give the tests a cache directory of their own, and unset variables with the user's profiles and CPU level."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CRAYON_CACHE_DIR", str(tmp_path_factory.mktemp("crayon-cache")))
         patch.delenv("CRAYON_PROFILE_DIR", raising=False)

@@ -1,7 +1,8 @@
-"""Sources of training text: files of one Debian package that are read the same way, with the share of each profile.
+"""Sources of training text. A source is files of one Debian package that are read the same way.
 
 The lists are in sources.tsv and languages.py, the package versions in versions.txt. A cap limits how much text is read
-from a source. A profile takes the part of that text that PARTS gives.
+from a source. PARTS says which part of that text each
+profile takes.
 
 Some packages are left out because benchmark texts come from them. These are the kernel's and Debian's handbooks, the
 dictionary of 1913, the sources of the Rust toolchain, CUDA and OpenSSL headers, and NumPy. Office help in Japanese,

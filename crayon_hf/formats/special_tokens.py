@@ -42,7 +42,7 @@ class SpecialTokens(NamedTuple):
 
 
 def special_tokens(beside: Beside, defaults: Mapping[str, str | None]) -> SpecialTokens:
-    """Return the special tokens that the files `beside` a vocabulary state, with `defaults` for unstated names."""
+    """Return the special tokens that the settings files `beside` list, and the `defaults` for names that they lack."""
     values = {key: value for key, value in beside.config.items() if _is_token_key(key)}
     if "additional_special_tokens" in values and not values.get("extra_special_tokens"):
         values["extra_special_tokens"] = values.pop("additional_special_tokens")

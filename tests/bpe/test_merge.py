@@ -192,10 +192,9 @@ def test_runs_of_one_letter(longest: int) -> None:
 
 
 def test_a_choice_that_reaches_back_through_many_windows() -> None:
-    """The text has every pair of letters once, in falling rank: its last pair merges first, and each merge decides
-    whether the pair before it can merge.
+    """In this text the last pair of letters merges first, and each merge decides whether the pair before it can merge.
 
-    One letter less at the end changes all tokens, so windows have nothing in common until they reach it.
+    So the last letter decides all tokens: windows of the merger share no token until one contains that letter.
     """
     letters = [bytes([c]) for c in range(1, 0x7F)]
     walk = [b for i, a in enumerate(letters) for b in [a, *(x for c in letters[i + 1 :] for x in (a, c))]]

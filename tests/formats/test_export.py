@@ -115,8 +115,8 @@ def test_merges_that_ranks_do_not_give(gpt2_like, wordpiece_like):
 
 
 def test_version_2(any_vocabulary):
-    """A version 2 cartridge has the bytes of the model's tokens, without added tokens. The list beside it also shows
-    tokens that are not UTF-8."""
+    """A file of CRAYON (version 2) has the bytes of the model's tokens, without added tokens. The JSON list beside the
+    file spells all tokens, also tokens that are not UTF-8."""
     made = to_crayon_v2(convert(any_vocabulary))
     assert to_crayon_v2(Tokenizer.from_file(any_vocabulary)) == made
     tokenizer = Tokenizer.from_file(any_vocabulary)

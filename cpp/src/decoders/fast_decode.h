@@ -24,7 +24,7 @@ class TokenJoiner {
     virtual void add_byte(uint8_t) {}
     // Ends a run of bytes, if one has begun. Callers also call finish() at the end of the text.
     virtual void finish(TextBlock*) {}
-    // Changes the whole text. Returns whether the text may then contain bytes that no block has seen.
+    // Changes the whole decoded text in place. Returns whether that may have added bytes, which the caller must check.
     virtual bool change(std::string*) const { return false; }
 };
 

@@ -18,7 +18,8 @@ size_t next_character(Bytes text, size_t at) {
 
 }  // namespace
 
-// The last seam in (from, to), or `from`. Also reads the text before `from`.
+// Returns the last seam (a place where cutting changes no id) in (from, to), or `from` if none is there. A seam depends
+// on a few characters before it, so the function also reads text before `from`.
 size_t SeamFinder::last_inside(size_t from, size_t to) {
     size_t start = from - std::min(from, seams_.reach() + 4);
     while (start < to && is_inside(text_, start)) ++start;

@@ -18,7 +18,7 @@ inline void check_exact(const Engine& engine) {
         throw Error(ErrorKind::argument, "only an engine in exact mode has traces; they show longest match as well");
 }
 
-// The model of an engine, whose cartridge must outlive this.
+// The model in an engine's cartridge (its compiled vocabulary). The cartridge must outlive this object.
 struct TraceModel {
     explicit TraceModel(const Engine& engine);
 
