@@ -241,10 +241,10 @@ def _is_tokenizer_json(path: str) -> bool:
 
 
 def over_our_engine(method: Any, with_vocabulary: bool = True) -> Any:
-    """Return a method of transformers that opens files or builds models, with substitutes for the library and `json`.
+    """Return a copy of a method of transformers that makes our tokenizers instead of the `tokenizers` library's.
 
-    Unless `with_vocabulary`, documents that the method reads with `json` lack the vocabulary. Return the method
-    unchanged outside of `building`, and if a program has replaced the method.
+    Without `with_vocabulary`, the copy leaves the vocabulary out of JSON files that it reads. Outside of `building`, or
+    if a program has replaced the method, the method itself is returned.
     """
     active, names = _active(), getattr(getattr(method, "__func__", method), "__globals__", {})
     if active is None or not names.get("__name__", "").startswith("transformers."):

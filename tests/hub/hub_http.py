@@ -49,8 +49,8 @@ class Request:
 
 @dataclass
 class Answer:
-    """An answer's status, headers and body. If `is_file`, the client can ask for a range of the body, and the answer
-    can have the faults that need a file."""
+    """The local Hub's answer: status, headers and body. If `is_file`, the body is a file's content. Then the client can
+    ask for a range of it, and a test can cut or damage it."""
 
     status: int = 200
     body: bytes = b""

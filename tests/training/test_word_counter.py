@@ -204,7 +204,7 @@ def with_added(name: str) -> Case:
 
 @functools.cache
 def large() -> str:
-    """A text that is cut for threads, with strs of one, two and four bytes per character."""
+    """A text long enough to be cut for threads. Its parts have characters of one, two and four bytes in a str."""
     rng = random.Random(11)
     parts = [reference_impl.generated_text(rng, 400_000), *SENTENCES * 60, "x" * 40_000, " " * 20_000, "1" * 20_001]
     parts += [reference_impl.generated_text(rng, 100_000), "é\n" * 10_000, "crayon <s>  <m> " * 3_000]
