@@ -20,8 +20,8 @@ class SeamFinder {
     SeamFinder(const Seams& seams, const TextView& text, size_t from = 0)
         : seams_(seams), text_(text), from_(from), looked_(from) {}
 
-    // Returns the end of the next part, which has about `size` units (64 or more). It is the last seam in the last 16 Ki
-    // of these units, else the first seam found after them, else the text's end. No part ends a little before that end.
+    // Returns the end of the next part, which has about `size` units (64 or more). It is the last seam in the last 16
+    // Ki of these units, else the first seam after them, else the text's end. No part ends a little before that end.
     size_t next(size_t size);
     // The end of the last part, and whether the text ends there.
     size_t done() const { return from_; }
