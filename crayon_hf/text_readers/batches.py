@@ -45,14 +45,8 @@ class Batch:
         """Leave out these records (indices in the batch), such as blank lines, without a report."""
         self._left_out += records
 
-    def bad(self, record: int, reason: str | None, replacement: bytes = b"") -> None:
-        """Report a bad record, in order. Raise BadRecordError if bad records stop the reading.
-
-        Without a reason the record is left out.
-        """
-        if reason is None:
-            self.blank([record])
-            return
+    def bad(self, record: int, reason: str, replacement: bytes = b"") -> None:
+        """Report a bad record, in order. Raise BadRecordError if bad records stop the reading."""
         if self._reading.bad_records == "stop":
             raise BadRecord(self._address, self._first + record, self._what, reason, 0).error()
         self._bad.append((record, reason))
@@ -116,8 +110,8 @@ def wrong_texts(
     null: Ranges | None,
     reading: Reading,
     template: Template | None = None,
-) -> Iterator[tuple[int, str | None, bytes]]:
-    """Yield (index, reason, replacement) for each invalid record, in order. The reason is None for a record to skip.
+) -> Iterator[tuple[int, str, bytes]]:
+    """Yield (index, reason, replacement) for each invalid record, in order.
 
     Each of `columns` is (name, view, begins, ends), with the name ``""`` if the file has no columns. `sizes` are the
     sizes of the records' texts. `null` has the index of a null column of each record, or -1 if the record has none.
@@ -129,7 +123,7 @@ def wrong_texts(
         bad = bad | (places >= 0)
     for i in np.flatnonzero(bad).tolist():
         if null is not None and null[i] >= 0:
-            yield i, None if reading.skips_nulls else f"{columns[null[i]][0]!r} is null, expected str", b""
+            yield i, f"{columns[null[i]][0]!r} is null, expected str", b""
             continue
         if long[i]:
             yield i, too_long(int(sizes[i]), reading), b""

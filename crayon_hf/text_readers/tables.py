@@ -178,8 +178,12 @@ def column_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Do
             end = max(int(np.searchsorted(costs, before + reading.batch_bytes, "right")), begin + 1)
             batch = Batch(reading, source.file.address, "row", number + begin + 1)
             part = [(name, view, begins[begin:end], ends[begin:end]) for name, view, begins, ends in columns]
-            for i, reason, text in wrong_texts(part, sizes[begin:end], null[begin:end], reading, template):
-                batch.bad(i, reason, text)
+            nulls = null[begin:end]
+            if reading.skips_nulls:
+                batch.blank(np.flatnonzero(nulls >= 0).tolist())
+            for i, reason, text in wrong_texts(part, sizes[begin:end], nulls, reading, template):
+                if nulls[i] < 0 or not reading.skips_nulls:
+                    batch.bad(i, reason, text)
             _, views, begins, ends = zip(*part, strict=True)
             view, first, last = views[0], begins[0], ends[0]
             if template is not None:

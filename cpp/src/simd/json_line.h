@@ -50,10 +50,9 @@ struct JsonBytes {
 };
 constexpr JsonBytes kJsonBytes;
 
-// Finder::find(p, end, line) returns the first byte of a string that needs attention: '"', '\\' or a byte below 0x20;
-// else `end`. It sets a flag of `line` if the bytes before the result are not all ASCII. Finder::copy(p, end, &to,
-// line) does the same and copies the bytes before the result to `to`. After these bytes, copy may write up to
-// JsonLine::kRoom bytes more.
+// Finder::pass<copies>(p, end, &to, line) returns the first byte of a string that needs attention: '"', '\\' or a byte
+// below 0x20; else `end`. It sets a flag of `line` if the bytes before the result are not all ASCII. If `copies`, it
+// copies these bytes to `to`, and may write up to JsonLine::kRoom bytes more after them.
 template <typename Finder>
 class JsonLineParser {
   public:
@@ -127,7 +126,7 @@ class JsonLineParser {
         uint8_t* to = line_.room;
         out->begin = p_;
         out->rest = to;
-        p_ = Finder::find(p_, end_, &line_);
+        p_ = Finder::template pass<false>(p_, end_, nullptr, &line_);
         out->plain_end = p_;
         for (;;) {
             if (p_ == end_) return false;
@@ -138,7 +137,7 @@ class JsonLineParser {
                 if (!escape(&c) || ((c & 0x1FF800) == 0xD800 && !allows_half_pairs)) return false;
                 to = put(c, to);
             } while (p_ < end_ && *p_ == '\\');
-            p_ = Finder::copy(p_, end_, &to, &line_);
+            p_ = Finder::template pass<true>(p_, end_, &to, &line_);
         }
         ++p_;
         out->rest_size = size_t(to - line_.room);
@@ -150,7 +149,7 @@ class JsonLineParser {
     bool string(bool* has_escape) {
         if (!take('"')) return false;
         for (;;) {
-            p_ = Finder::find(p_, end_, &line_);
+            p_ = Finder::template pass<false>(p_, end_, nullptr, &line_);
             if (p_ == end_) return false;
             if (*p_ == '"') break;
             if (*p_ != '\\') return false;
@@ -292,14 +291,6 @@ class JsonLineParser {
 
 // A Finder that reads eight bytes at a time, and the last ones singly.
 struct JsonWordFinder {
-    static const uint8_t* find(const uint8_t* p, const uint8_t* end, JsonLine* line) {
-        return pass<false>(p, end, nullptr, line);
-    }
-    static const uint8_t* copy(const uint8_t* p, const uint8_t* end, uint8_t** to, JsonLine* line) {
-        return pass<true>(p, end, to, line);
-    }
-
-  private:
     template <bool copies>
     static const uint8_t* pass(const uint8_t* p, const uint8_t* end, uint8_t** to, JsonLine* line) {
         constexpr uint64_t kOnes = 0x0101010101010101u, kHighs = 0x8080808080808080u;
@@ -330,14 +321,6 @@ struct JsonWordFinder {
 // A Finder that reads one window of bytes at a time. A small window is faster, because most strings are short.
 template <typename W>
 struct JsonWindowFinder {
-    static const uint8_t* find(const uint8_t* p, const uint8_t* end, JsonLine* line) {
-        return pass<false>(p, end, nullptr, line);
-    }
-    static const uint8_t* copy(const uint8_t* p, const uint8_t* end, uint8_t** to, JsonLine* line) {
-        return pass<true>(p, end, to, line);
-    }
-
-  private:
     template <bool copies>
     static const uint8_t* pass(const uint8_t* p, const uint8_t* end, uint8_t** to, JsonLine* line) {
         uint64_t high = 0;
@@ -354,7 +337,7 @@ struct JsonWindowFinder {
             return p + plain;
         }
         if (high != 0) line->is_ascii = false;
-        return copies ? JsonWordFinder::copy(p, end, to, line) : JsonWordFinder::find(p, end, line);
+        return JsonWordFinder::pass<copies>(p, end, to, line);
     }
 };
 

@@ -114,8 +114,8 @@ enum AddedFlag : uint32_t {
     kRstrip = 4,
     kNormalized = 8,
     kSpecialToken = 16,
-    // The token's text is its normalized content, although normalized text is no longer searched for it. No cartridge
-    // has this flag, only an engine's own added tokens.
+    // The token's text is its normalized content, but it is found in raw text only. Only an engine's own added tokens
+    // have this flag, never those in a cartridge.
     kRespelled = 32,
 };
 
