@@ -220,7 +220,8 @@ class _Cache:
             self._make_directories()
             if compiled.source is not None:
                 write_atomic(source, compiled.source, private=True)
-            write_atomic(cartridge, compiled.cartridge, private=True)
+            is_there = partial(self._has, digest, recipe, origin)
+            write_atomic(cartridge, compiled.cartridge, private=True, unless=is_there)
             engine = _core.Engine.open(cartridge, verify=False if self.trusted else "memory")
         except (CartridgeError, OSError) as error:
             _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
@@ -231,6 +232,9 @@ class _Cache:
                 self._remember(cartridge, os.stat(cartridge), _VERIFIED)
         self._remove_oldest(most, {cartridge, source})
         return Opened(engine, cartridge, origin if compiled.source is None else source)
+
+    def _has(self, digest: str, recipe: Recipe, origin: str | bytes) -> bool:
+        return self.find(digest, recipe, origin) is not None
 
     def _remove_oldest(self, most: int, but: set[str]) -> None:
         found = _files(self.directory)

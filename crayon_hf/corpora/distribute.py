@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -140,7 +141,8 @@ def _delivered(
     kept = os.path.join(directory, f"{label.parcel}.dat")
     source = None if label.source is None else f"{kept.removesuffix('.dat')}.json"
     cache.make_ours(cache.cache_directory(), directory)
-    writes_cartridge = path is None and not _is_there(kept, digest, metadata)
+    is_kept = partial(_is_there, kept, digest, metadata)
+    writes_cartridge = path is None and not is_kept()
     writes_source = not _is_source(source, digest)
     if writes_cartridge or writes_source:
         parcel = fetch()
@@ -149,5 +151,5 @@ def _delivered(
         if source is not None and writes_source and parcel.source is not None:
             write_atomic(source, parcel.source, private=True)
         if writes_cartridge:
-            write_atomic(kept, parcel.cartridge, private=True)
+            write_atomic(kept, parcel.cartridge, private=True, unless=is_kept)
     return path or kept, source

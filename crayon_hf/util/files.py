@@ -9,7 +9,7 @@ import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import BinaryIO
 
@@ -42,7 +42,12 @@ def final_name(name: str, ending: str = ".tmp") -> str | None:
     return match[1] if match else None
 
 
-def write_atomic(path: str | os.PathLike[str], data: bytes | list[bytes], private: bool = False) -> None:
+def write_atomic(
+    path: str | os.PathLike[str],
+    data: bytes | list[bytes],
+    private: bool = False,
+    unless: Callable[[], bool] | None = None,
+) -> None:
     """Write `data`, or its parts, to a new file beside `path`, then rename it over `path`.
 
     Other processes see the old or the new file, never a part. A process that has the old file mapped keeps its
@@ -54,6 +59,8 @@ def write_atomic(path: str | os.PathLike[str], data: bytes | list[bytes], privat
         private: For caches. The file is readable by its owner only. A link is replaced, because in a shared directory
             it could lead to any file. The rename is not synced: after a power loss the file may be missing and is made
             again.
+        unless: Called if the file exists when the data is complete. If it returns True, the existing file stays:
+            processes that write the same file at the same time then map one file, not a copy each.
     """
     target = os.path.abspath(path) if private else os.path.realpath(path)
     temporary = temporary_path(target)
@@ -62,13 +69,25 @@ def write_atomic(path: str | os.PathLike[str], data: bytes | list[bytes], privat
             file.writelines(data if isinstance(data, list) else (data,))
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        if unless is None or not (_link_new(temporary, target) or unless()):
+            os.replace(temporary, target)
+        else:
+            os.unlink(temporary)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
     if not private:
         sync_directory(os.path.dirname(target))
+
+
+def _link_new(temporary: str, target: str) -> bool:
+    """Give a file a second name if that name is free. Return False if it is not, or without hard links."""
+    try:
+        os.link(temporary, target)
+    except OSError:
+        return False
+    return True
 
 
 def cache_root() -> str | None:

@@ -300,7 +300,10 @@ print(cache.cache_directory(), len(os.listdir(cache.cache_directory())) > 0, os.
 # -- files
 
 
-def test_write_atomic(tmp_path):
+def test_write_atomic(tmp_path, monkeypatch):
+    def refuse(*_paths):
+        raise PermissionError("no links")
+
     path = tmp_path / "file"
     files.write_atomic(path, b"old")
     with path.open("rb") as kept:
@@ -321,6 +324,10 @@ def test_write_atomic(tmp_path):
         files.write_atomic(tmp_path / "secret", b"x", private=True)
     finally:
         os.umask(before)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", refuse)  # a file system without hard links
+        files.write_atomic(tmp_path / "new", b"x", unless=lambda: (tmp_path / "new").exists())
+    assert (tmp_path / "new").read_bytes() == b"x"
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "target").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
@@ -407,6 +414,26 @@ def test_index_that_others_can_write_is_not_believed(source, directory):
     (directory / "index").chmod(0o777)
     Tokenizer.from_file(source)
     assert path.read_bytes() == good
+
+
+@pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
+def test_a_cartridge_that_another_process_writes_meanwhile(source, directory, monkeypatch, damaged):
+    """It stays, so that processes which start together map one file. A damaged one is replaced."""
+    written: dict[str, tuple[int, int]] = {}
+    write = files.write_atomic
+
+    def second(path, data, *arguments, **options):
+        if str(path).endswith(".dat") and not written:
+            write(path, data[:-100] if damaged else data, private=True)
+            written.update(cartridges(directory))
+        write(path, data, *arguments, **options)
+
+    monkeypatch.setattr(cache, "write_atomic", second)
+    tokenizer = Tokenizer.from_file(source)
+    assert (cartridges(directory) == written) is not damaged
+    assert tokenizer.engine_report()["cartridge"] == str(directory / next(iter(written)))
+    assert Tokenizer.from_file(source).encode(TEXT).ids == tokenizer.encode(TEXT).ids
+    assert not list(directory.rglob("*.tmp"))
 
 
 @pytest.mark.slow

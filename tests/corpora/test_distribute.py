@@ -72,6 +72,28 @@ def test_elsewhere(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not [name for name in files if name.endswith(".tmp")]
 
 
+def test_two_processes_fetch_the_parcel_at_once(
+    gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first file stays, and both map it."""
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    label, parcel = distribute.pack(Tokenizer.from_file(gpt2_like))
+    (tmp_path / "here").rename(tmp_path / "gone")
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "there"))
+    kept = tmp_path / "there" / "shipped" / f"{label.parcel}.dat"
+    first: list[int] = []
+
+    def while_another_fetches() -> distribute.Parcel:
+        other = distribute.unpack(label._replace(key="another process"), lambda: parcel)
+        assert other.engine_report()["cartridge"] == str(kept)
+        first.append(kept.stat().st_ino)
+        return parcel
+
+    arrived = distribute.unpack(label, while_another_fetches)
+    assert arrived.engine_report()["cartridge"] == str(kept)
+    assert [kept.stat().st_ino] == first
+
+
 def test_a_delegated_tokenizer_needs_no_parcel(gpt2_like: Path) -> None:
     reference = Reference.from_file(str(gpt2_like))
     with pytest.warns(DelegatedWarning):
