@@ -87,6 +87,7 @@ struct MemoTable {
     ZeroedMemory memory;
     Slot* slots;
     uint64_t mask;
+    uint64_t copied = 0;  // words from the smaller table
     alignas(64) std::atomic<uint64_t> used{0};  // in another cache line than fields that every lookup reads
     std::atomic<uint64_t> found{0};
     MemoTable* smaller = nullptr;  // the table that this one replaced; other threads may still read it
@@ -196,6 +197,7 @@ class MemoGeneration {
             }
         }
         larger->smaller = table;
+        larger->copied = larger->used.load(std::memory_order_relaxed);
         if (start_table(larger.get(), table)) (void)larger.release();  // otherwise another thread was first
         return true;
     }
@@ -410,7 +412,7 @@ void MemoReader::count_kept() {
     // after a fork().
     const bool is_full = now >= full && (before < full || now / step != before / step);
     if (bytes <= most && !is_full) return;
-    const bool pays = found >= now;
+    const bool pays = 2 * found >= now - table->copied;  // text without repetitions would only fill the memory
     if (is_full && bytes <= most && generation.grow(table, pays ? most : std::min(most, kFreely))) {
         MemoTable* const larger = generation.table();
         newer_.table = larger;
