@@ -87,7 +87,7 @@ struct MemoTable {
     ZeroedMemory memory;
     Slot* slots;
     uint64_t mask;
-    uint64_t copied = 0;  // words from the smaller table
+    uint64_t copied = 0;                        // words from the smaller table
     alignas(64) std::atomic<uint64_t> used{0};  // in another cache line than fields that every lookup reads
     std::atomic<uint64_t> found{0};
     MemoTable* smaller = nullptr;  // the table that this one replaced; other threads may still read it
