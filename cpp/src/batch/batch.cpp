@@ -9,6 +9,7 @@
 #include "batch/text_tasks.h"
 #include "crayon/support/cores.h"
 #include "crayon/support/error.h"
+#include "engine/engine_impl.h"
 
 namespace crayon {
 namespace {
@@ -167,7 +168,7 @@ std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input
         const size_t size = size_of(input);
         if (threads == 1 || size < 2 * kPartUnits || size >= UINT32_MAX - 2 || needed(i) < size) return std::nullopt;
         if (input.is_pair || input.first.is_pretokenized || engine.is_random()) return std::nullopt;
-        const Seams& seams = engine.impl().seams.of_encodings(engine, options.special_as_text);
+        const Seams& seams = engine.impl().encoding_seams(options.special_as_text);
         if (!seams.exist()) return std::nullopt;
         return SeamFinder(seams, input.first.parts[0]);
     });

@@ -6,6 +6,7 @@
 
 #include "batch/task_runner.h"
 #include "crayon/batch/batch.h"
+#include "engine/engine_impl.h"
 
 namespace crayon {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "engine/seams.h"
+#include "engine/engine_impl.h"
 
 namespace crayon {
 namespace {
@@ -53,7 +53,7 @@ class CharacterStarts {
 StreamEncoder::StreamEncoder(std::shared_ptr<const Engine> engine, const StreamOptions& options)
     : engine_(std::move(engine)),
       options_(options),
-      seams_(std::make_unique<const Seams>(engine_->impl(), engine_->cartridge().program().max_token_bytes,
+      seams_(std::make_unique<const Seams>(engine_->impl().pipeline, *engine_->impl().vocabulary,
                                            options.special_as_text, options.offsets)),
       pool_(kKeptBlocks, kLargestBlock) {}
 

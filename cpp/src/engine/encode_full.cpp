@@ -221,7 +221,7 @@ Encoding Engine::encode(const Sequence& first, const Sequence* pair, const Encod
         const Bytes text = first.parts[0];
         const size_t most = tokens_left(false, options);
         std::vector<EncodingPart> parts;
-        SeamFinder cuts(impl_->seams.of_encodings(*this, options.special_as_text), text);
+        SeamFinder cuts(impl_->encoding_seams(options.special_as_text), text);
         for (size_t n = 0; n <= most && !cuts.is_done(); size *= 2) {
             const size_t from = cuts.done();
             parts.push_back(encode_part(text.slice(from, cuts.next(size)), options, from > 0, s));

@@ -164,7 +164,6 @@ void Engine::prepare(std::vector<uint32_t> specials) {
     impl_ = std::make_unique<Impl>();
     Impl& p = *impl_;
     p.kernels = &selected_kernels();
-    p.flavor = Flavor(cartridge_.program().flavor);
     try {
         p.pipeline = make_pipeline(components_, cartridge_, *p.kernels, is_greedy() ? &specials : nullptr);
     } catch (const Error& error) {
@@ -439,6 +438,10 @@ size_t Engine::special_tokens_added(bool is_pair) const {
 
 size_t Engine::tokens_left(bool is_pair, const EncodeOptions& options) const {
     return options.truncation->max_length - (options.add_special_tokens ? special_tokens_added(is_pair) : 0);
+}
+
+const Seams& Engine::seams(bool special_as_text) const {
+    return impl_->seams.get(impl_->pipeline, *impl_->vocabulary, special_as_text);
 }
 
 const Surround* Engine::surround(bool is_pair, bool add_special_tokens) const {

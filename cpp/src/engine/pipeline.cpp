@@ -74,13 +74,13 @@ void flatten(const Value& component, std::vector<const Value*>* out) {
     for (const Value& part : parts->as_array("pretokenizers")) flatten(part, out);
 }
 
-bool find_family(const Value& component, Flavor flavor, Pipeline* out) {
+bool find_family(const Value& component, Pipeline* out) {
     std::vector<const Value*> parts;
     flatten(component, &parts);
     if (parts.empty() || parts.size() > 2 || type_of(*parts.back()) != "ByteLevel") return false;
     const bool uses_regex = flag(*parts.back(), "use_regex", true);
     const bool adds_space = flag(*parts.back(), "add_prefix_space", false);
-    if (parts.size() == 2) return !uses_regex && !adds_space && family_of_split(*parts[0], flavor, &out->family);
+    if (parts.size() == 2) return !uses_regex && !adds_space && family_of_split(*parts[0], out->flavor, &out->family);
     out->family = uses_regex ? Family::gpt2 : Family::whole;
     out->add_prefix_space = adds_space;
     return true;
@@ -163,18 +163,18 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
                 *post_processor = root.find("post_processor"), *decoder = root.find("decoder"),
                 *model = root.find("model");
     const bool on_bytes = !cartridge.has_text_tokens();
-    const Flavor flavor = Flavor(cartridge.program().flavor);
     if (on_bytes && !can_work_on_bytes(normalizer, pre_tokenizer))
         throw Error(ErrorKind::unsupported, "a pipeline without ByteLevel at its end, over byte-level tables");
 
     Pipeline out;
+    out.flavor = Flavor(cartridge.program().flavor);
     OwnParts own = own_parts(cartridge, root, specials == nullptr);
     out.normalizer = std::move(own.normalizer);
     if (given(normalizer) && out.normalizer == nullptr) out.normalizer = make_normalizer(*normalizer);
     if (given(pre_tokenizer) && !own.takes_whole_text) {
         // Makes the pre-tokenizer in any case, to find malformed components.
-        out.pre_tokenizer = make_pre_tokenizer(*pre_tokenizer, {on_bytes, flavor, kernels});
-        if (on_bytes && find_family(*pre_tokenizer, flavor, &out)) {
+        out.pre_tokenizer = make_pre_tokenizer(*pre_tokenizer, {on_bytes, out.flavor, kernels});
+        if (on_bytes && find_family(*pre_tokenizer, &out)) {
             // Greedy mode joins touching pieces. A family's pretokens all touch, so joined they are the text.
             if (specials != nullptr) out.family = Family::whole;
             out.scan = kernels.scanners.of(out.family);

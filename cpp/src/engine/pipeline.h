@@ -22,6 +22,7 @@ struct Pipeline {
     // One of two ways to cut a text: a specialized scanner over bytes, with an optional space in front,
     ScanFunction scan = nullptr;
     Family family = Family::whole;
+    Flavor flavor = Flavor();  // of the scanner's Unicode tables
     bool add_prefix_space = false;
     // or, if `scan` is null, this pre-tokenizer. If both are null, a text is not cut.
     std::unique_ptr<PreTokenizer> pre_tokenizer;

@@ -41,16 +41,13 @@ size_t steps_for(Bytes text) {
 
 }  // namespace
 
-Seams::Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets)
-    : Seams(impl, longest_token, special_as_text, with_offsets, false) {}
-
-Seams::Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only)
-    : p_(impl),
-      longest_token_(longest_token),
+Seams::Seams(const Pipeline& pipeline, const Vocabulary& vocabulary, bool special_as_text, bool with_offsets,
+             bool words_only)
+    : pipeline_(pipeline),
+      vocabulary_(vocabulary),
       special_as_text_(special_as_text),
       words_only_(words_only),
-      shifts_(with_offsets && p_.pipeline.normalizer != nullptr && p_.pipeline.normalizer->shifts({})) {
-    const Vocabulary& vocabulary = *p_.vocabulary;
+      shifts_(with_offsets && pipeline.normalizer != nullptr && pipeline.normalizer->shifts({})) {
     bool has_digits = false;
     for (const AddedToken& token : vocabulary.added()) {
         Tokens& tokens = has_flag(token, kNormalized) ? normalized_ : plain_;
@@ -61,13 +58,13 @@ Seams::Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_tex
         tokens.single_word |= has_flag(token, kSingleWord);
         has_digits |= std::any_of(content.begin(), content.end(), [](char c) { return c >= '0' && c <= '9'; });
     }
-    const Pipeline& pipeline = p_.pipeline;
     groups_digits_ =
         pipeline.scan != nullptr && pipeline.normalizer == nullptr && !has_digits &&
         (pipeline.family == Family::cl100k || pipeline.family == Family::llama3 || pipeline.family == Family::o200k);
     matches_whole_ = !words_only && pipeline.scan != nullptr && pipeline.family == Family::whole && pipeline.matches &&
                      pipeline.normalizer == nullptr && !pipeline.add_prefix_space;
-    exist_ = words_only ? any_usual() : p_.surrounds[0] && (matches_whole_ || any_usual());
+    const bool only_surrounds = surrounds_of(pipeline.post_processor, false).has_value();
+    exist_ = words_only ? any_usual() : only_surrounds && (matches_whole_ || any_usual());
 }
 
 // Whether a seam exists between words, lines, paragraphs, or sentences of scripts without spaces.
@@ -77,7 +74,7 @@ bool Seams::any_usual() const {
         for (size_t at = 2; at + 2 < bytes.size; ++at) {
             if ((bytes[at] & 0xC0) == 0x80) continue;
             try {
-                if (shifts_ && p_.pipeline.normalizer->shifts(bytes)) continue;
+                if (shifts_ && pipeline_.normalizer->shifts(bytes)) continue;
                 if (steps_divide(border_at(bytes, at))) return true;
             } catch (const Error&) {
                 // A charsmap is damaged at this character. The error is raised again for a text with the character.
@@ -143,26 +140,25 @@ void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base,
 // Longest match starts anew after each token, so each token's start may be a seam. A match in this text is the one in
 // the whole text if as many bytes follow as the longest token has.
 size_t Seams::last_match(Bytes text) const {
-    const Vocabulary& vocabulary = *p_.vocabulary;
     std::vector<size_t> starts;
     const auto match = [&](size_t at, size_t stop, bool goes_on) {
         while (at < stop) {
             if (at > 0) starts.push_back(at);
-            if (goes_on && stop - at < longest_token_) break;
-            const size_t size = p_.pipeline.match.at(text.slice(at, stop)).first;
+            if (goes_on && stop - at < vocabulary_.longest_token()) break;
+            const size_t size = pipeline_.match.at(text.slice(at, stop)).first;
             at += size > 0 ? size : 1;
         }
     };
-    for_each_plain(vocabulary.matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
-        for_each_plain(vocabulary.normalized_matcher(), text.slice(start, stop), start, goes_on, match);
+    for_each_plain(vocabulary_.matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
+        for_each_plain(vocabulary_.normalized_matcher(), text.slice(start, stop), start, goes_on, match);
     });
     size_t steps_left = steps_for(text);
     for (; !starts.empty(); starts.pop_back()) {
         const size_t at = starts.back();
         if ((text[at] & 0xC0) == 0x80) continue;  // inside a character
         const Border border = border_at(text, at);
-        if (plain_.divide(vocabulary.matcher(), text, at, border, &steps_left) &&
-            normalized_.divide(vocabulary.normalized_matcher(), text, at, border, &steps_left))
+        if (plain_.divide(vocabulary_.matcher(), text, at, border, &steps_left) &&
+            normalized_.divide(vocabulary_.normalized_matcher(), text, at, border, &steps_left))
             return at;
     }
     return 0;
@@ -172,9 +168,9 @@ size_t Seams::last_match(Bytes text) const {
 // text.
 std::vector<MatchedPart> Seams::shifted_pieces(Bytes text, bool continues) const {
     std::vector<MatchedPart> pieces;
-    for_each_plain(p_.vocabulary->matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
+    for_each_plain(vocabulary_.matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
         const bool is_rest = continues && start == 0;
-        if (!is_rest && p_.pipeline.normalizer->shifts(text.slice(start, goes_on ? text.size : stop)))
+        if (!is_rest && pipeline_.normalizer->shifts(text.slice(start, goes_on ? text.size : stop)))
             pieces.push_back({start, stop, kPlainText});
     });
     return pieces;
@@ -183,16 +179,14 @@ std::vector<MatchedPart> Seams::shifted_pieces(Bytes text, bool continues) const
 bool Seams::divides(Bytes text, size_t at, size_t* steps_left) const {
     const Border border = border_at(text, at);
     if (!steps_divide(border) && !ends_digit_group(text, at)) return false;
-    const Vocabulary& vocabulary = *p_.vocabulary;
-    return plain_.divide(vocabulary.matcher(), text, at, border, steps_left) &&
-           (p_.pipeline.normalizer != nullptr ||
-            normalized_.divide(vocabulary.normalized_matcher(), text, at, border, steps_left));
+    return plain_.divide(vocabulary_.matcher(), text, at, border, steps_left) &&
+           (pipeline_.normalizer != nullptr ||
+            normalized_.divide(vocabulary_.normalized_matcher(), text, at, border, steps_left));
 }
 
 bool Seams::steps_divide(Border border) const {
-    const Pipeline& pipeline = p_.pipeline;
-    if (pipeline.normalizer != nullptr) {
-        if (!pipeline.normalizer->divides(&border)) return false;
+    if (pipeline_.normalizer != nullptr) {
+        if (!pipeline_.normalizer->divides(&border)) return false;
         // Only a few characters of the normalized text are known. No token can reach the border if none contains the
         // character before it. The other conditions are those of Tokens::divide.
         if (normalized_.longest > 0) {
@@ -205,21 +199,21 @@ bool Seams::steps_divide(Border border) const {
                 return false;
         }
     }
-    if (pipeline.scan != nullptr) {
-        if (pipeline.add_prefix_space && border.after[0] != ' ') return false;
-        return family_divides(pipeline.family, p_.flavor, border) || no_match_reaches_over(border);
+    if (pipeline_.scan != nullptr) {
+        if (pipeline_.add_prefix_space && border.after[0] != ' ') return false;
+        return family_divides(pipeline_.family, pipeline_.flavor, border) || no_match_reaches_over(border);
     }
     Division division = Division::through;
-    if (pipeline.pre_tokenizer != nullptr) division = pipeline.pre_tokenizer->divides(&border);
+    if (pipeline_.pre_tokenizer != nullptr) division = pipeline_.pre_tokenizer->divides(&border);
     // Greedy mode joins the pieces again, and later steps may have changed the characters at the border.
-    if (division == Division::apart && pipeline.joins_pieces) return false;
+    if (division == Division::apart && pipeline_.joins_pieces) return false;
     if (division != Division::through) return division == Division::apart;
-    if (pipeline.model == nullptr) return no_match_reaches_over(border);
-    return !words_only_ && pipeline.model->divides(border);
+    if (pipeline_.model == nullptr) return no_match_reaches_over(border);
+    return !words_only_ && pipeline_.model->divides(border);
 }
 
 bool Seams::no_match_reaches_over(const Border& border) const {
-    const MatchSeams* const seams = p_.pipeline.seams.get();
+    const MatchSeams* const seams = pipeline_.seams.get();
     return !words_only_ && seams != nullptr && seams->divide(border);
 }
 
@@ -227,13 +221,13 @@ bool Seams::no_match_reaches_over(const Border& border) const {
 // the run. Added tokens contain no digit, so none ends or begins in it.
 bool Seams::ends_digit_group(Bytes text, size_t at) const {
     const auto is_digit = [&](size_t i) { return uint8_t(text[i] - '0') < 10; };
-    if (!groups_digits_ || p_.pipeline.add_prefix_space || !is_digit(at)) return false;
+    if (!groups_digits_ || pipeline_.add_prefix_space || !is_digit(at)) return false;
     size_t start = at;
     while (start > 0 && is_digit(start - 1)) --start;
     if ((at - start) % 3 != 0 || start == at) return false;
     if (start == 0) return true;
     const uint8_t* before = character_before(text.begin(), text.begin() + start);
-    return char_class(p_.flavor, character_at(before, text.end()).code_point) != CharClass::number;
+    return char_class(pipeline_.flavor, character_at(before, text.end()).code_point) != CharClass::number;
 }
 
 void Seams::Tokens::add(const std::string& content) {
@@ -262,10 +256,6 @@ bool Seams::Tokens::divide(const AddedMatcher& matcher, Bytes text, size_t at, c
     return !matcher.may_go_on(text.slice(0, at), longest, steps_left);
 }
 
-const Seams& Engine::seams(bool special_as_text) const {
-    return impl_->seams.get(*this, special_as_text);
-}
-
 LazySeams::~LazySeams() {
     for (const std::atomic<const Seams*>& made : made_) delete made.load();
 }
@@ -285,14 +275,14 @@ const Seams& kept(std::atomic<const Seams*>* place, Make&& make) {
 
 }  // namespace
 
-const Seams& LazySeams::get(const Engine& engine, bool special_as_text) const {
-    return kept(&made_[special_as_text ? 1 : 0], [&] {
-        return Seams(engine.impl(), engine.cartridge().program().max_token_bytes, special_as_text, false);
-    });
+const Seams& LazySeams::get(const Pipeline& pipeline, const Vocabulary& vocabulary, bool special_as_text) const {
+    return kept(&made_[special_as_text ? 1 : 0], [&] { return Seams(pipeline, vocabulary, special_as_text, false); });
 }
 
-const Seams& LazySeams::of_encodings(const Engine& engine, bool special_as_text) const {
-    return kept(&made_[special_as_text ? 3 : 2], [&] { return Seams::of_encodings(engine.impl(), special_as_text); });
+const Seams& LazySeams::of_encodings(const Pipeline& pipeline, const Vocabulary& vocabulary,
+                                     bool special_as_text) const {
+    return kept(&made_[special_as_text ? 3 : 2],
+                [&] { return Seams::of_encodings(pipeline, vocabulary, special_as_text); });
 }
 
 }  // namespace crayon

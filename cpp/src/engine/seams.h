@@ -2,31 +2,36 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <string>
 #include <vector>
 
 #include "crayon/support/bytes.h"
 #include "crayon/unicode/border.h"
-#include "engine/engine_impl.h"
+#include "engine/added_matcher.h"
+#include "engine/pipeline.h"
+#include "engine/vocabulary.h"
 
 namespace crayon {
 
 class Seams {
   public:
-    // A view of an engine, which must outlive it. `longest_token` is in bytes.
-    Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets);
+    // The pipeline and the vocabulary must outlive the seams.
+    Seams(const Pipeline& pipeline, const Vocabulary& vocabulary, bool special_as_text, bool with_offsets)
+        : Seams(pipeline, vocabulary, special_as_text, with_offsets, false) {}
     // The seams between words: cutting there changes no word, whatever the model and the post-processor.
-    static Seams of_words(const Engine::Impl& impl) { return Seams(impl, 0, false, false, true); }
-
+    static Seams of_words(const Pipeline& pipeline, const Vocabulary& vocabulary) {
+        return Seams(pipeline, vocabulary, false, false, true);
+    }
     // Seams that hold for encodings with offsets and word numbers, before any post-processor.
-    static Seams of_encodings(const Engine::Impl& impl, bool special_as_text) {
-        return Seams(impl, 0, special_as_text, true, true);
+    static Seams of_encodings(const Pipeline& pipeline, const Vocabulary& vocabulary, bool special_as_text) {
+        return Seams(pipeline, vocabulary, special_as_text, true, true);
     }
 
     // Whether texts have seams: false if some step has no proof for common texts.
     bool exist() const { return exist_; }
     // Whether last_inside can find a seam.
-    bool exist_inside() const { return exist_ && !shifts_ && (!matches_whole_ || p_.pipeline.seams != nullptr); }
+    bool exist_inside() const { return exist_ && !shifts_ && (!matches_whole_ || pipeline_.seams != nullptr); }
     // Returns the last seam of a text that may continue, or 0 if none is found; never the text's end. The text is UTF-8
     // and ends with a whole character. It begins at the start of a text or, if it `continues`, at a seam. The seam is
     // inside a piece between added tokens.
@@ -39,7 +44,8 @@ class Seams {
     bool counts_digits() const { return groups_digits_; }
 
   private:
-    Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);
+    Seams(const Pipeline& pipeline, const Vocabulary& vocabulary, bool special_as_text, bool with_offsets,
+          bool words_only);
 
     // The added tokens that are searched in one text: the original text or the normalized text.
     struct Tokens {
@@ -63,8 +69,8 @@ class Seams {
     size_t last_match(Bytes text) const;
     std::vector<MatchedPart> shifted_pieces(Bytes text, bool continues) const;
 
-    const Engine::Impl& p_;
-    const size_t longest_token_;
+    const Pipeline& pipeline_;
+    const Vocabulary& vocabulary_;
     const bool special_as_text_;
     const bool words_only_;
     const bool shifts_;  // some pieces have alignments that must not be cut, and offsets are wanted
@@ -72,6 +78,20 @@ class Seams {
     bool groups_digits_ = false;  // cuts runs of digits into groups of three
     bool matches_whole_ = false;  // cuts a text into the longest tokens of bytes, without an earlier step
     bool exist_ = false;
+};
+
+// The seams of one pipeline and vocabulary, built at first use.
+class LazySeams {
+  public:
+    ~LazySeams();
+    // Seams for ids.
+    const Seams& get(const Pipeline& pipeline, const Vocabulary& vocabulary, bool special_as_text) const;
+    // Seams that also hold for offsets: Seams::of_encodings.
+    const Seams& of_encodings(const Pipeline& pipeline, const Vocabulary& vocabulary, bool special_as_text) const;
+
+  private:
+    mutable std::atomic<const Seams*> made_[4] =
+        {};  // for ids: special tokens are searched, special tokens are text; then the same two for offsets
 };
 
 }  // namespace crayon

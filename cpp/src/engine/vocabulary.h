@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "crayon/cartridge/cartridge.h"
-#include "crayon/engine/engine.h"
 #include "crayon/normalizers/normalizers.h"
 #include "engine/added_matcher.h"
 #include "unicode/byte_level.h"
@@ -28,6 +27,7 @@ class Vocabulary {
 
     uint32_t n_ids() const { return n_ids_; }
     uint32_t size(bool with_added) const { return with_added ? size_ : cartridge_.program().model_size; }
+    size_t longest_token() const { return cartridge_.program().max_token_bytes; }  // of the model, in bytes
     bool has(int64_t id) const { return id >= 0 && id < int64_t(n_ids_) && (flags(uint32_t(id)) & kPresent); }
     uint8_t flags(uint32_t id) const { return flags_[id]; }
     // Whether the id's token belongs to the model and is neither added nor special. Its bytes are then the cartridge's.

@@ -35,7 +35,7 @@ struct WordCounter::Impl {
         : engine(std::move(e)),
           threads(thread_count(n)),
           counts_added(with_added),
-          seams(Seams::of_words(engine->impl())) {}
+          seams(Seams::of_words(engine->impl().pipeline, *engine->impl().vocabulary)) {}
 
     const std::shared_ptr<const Engine> engine;
     const size_t threads;
