@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "batch/task_runner.h"
+#include "batch/leased_tasks.h"
+#include "batch/make_tasks.h"
+#include "crayon/batch/thread_count.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 #include "engine/engine_impl.h"

@@ -8,6 +8,7 @@
 #include "bindings/inputs.h"
 #include "crayon/batch/batch.h"
 #include "crayon/batch/columns.h"
+#include "crayon/batch/thread_count.h"
 #include "crayon/compiler/certificate.h"
 #include "crayon/compiler/compare_source.h"
 #include "crayon/compiler/compiler.h"

@@ -4,8 +4,9 @@
 #include <atomic>
 #include <cstring>
 
-#include "batch/task_runner.h"
-#include "crayon/batch/batch.h"
+#include "batch/leased_tasks.h"
+#include "batch/make_tasks.h"
+#include "crayon/batch/thread_count.h"
 #include "engine/engine_impl.h"
 
 namespace crayon {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "batch/task_runner.h"
-#include "crayon/batch/batch.h"
+#include "crayon/batch/thread_count.h"
 #include "crayon/support/error.h"
 
 namespace crayon {

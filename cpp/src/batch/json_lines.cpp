@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "batch/task_runner.h"
-#include "crayon/batch/batch.h"
+#include "crayon/batch/thread_count.h"
 #include "crayon/simd/kernels.h"
 #include "simd/json_line.h"
 

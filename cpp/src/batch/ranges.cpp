@@ -5,9 +5,9 @@
 #include <limits>
 #include <string>
 
+#include "batch/encode_texts.h"
 #include "batch/task_runner.h"
-#include "batch/text_tasks.h"
-#include "crayon/batch/batch.h"
+#include "crayon/batch/thread_count.h"
 #include "crayon/support/error.h"
 
 namespace crayon {

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <string>
 
-#include "batch/task_runner.h"
+#include "batch/leased_tasks.h"
+#include "batch/make_tasks.h"
 #include "budgets/text_parts.h"
-#include "crayon/batch/batch.h"
+#include "crayon/batch/thread_count.h"
 #include "crayon/budgets/text_index.h"
 #include "crayon/support/error.h"
 

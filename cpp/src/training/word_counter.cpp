@@ -10,7 +10,7 @@
 
 #include "batch/task_runner.h"
 #include "batch/text_tasks.h"
-#include "crayon/batch/batch.h"
+#include "crayon/batch/thread_count.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 #include "training/word_tally.h"
