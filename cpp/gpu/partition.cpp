@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <string>
 
-#include "batch/leased_tasks.h"
-#include "batch/make_tasks.h"
-#include "crayon/batch/thread_count.h"
+#include "crayon/encode/run/thread_count.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
+#include "encode/plan/make_tasks.h"
 #include "engine/engine_impl.h"
+#include "engine/leased_tasks.h"
 
 namespace crayon {
 namespace gpu {

@@ -5,8 +5,8 @@
 #include <new>
 #include <vector>
 
-#include "batch/leased_tasks.h"
 #include "check.h"
+#include "engine/leased_tasks.h"
 #include "engine/scratch.h"
 #include "support/memory_limit.h"
 

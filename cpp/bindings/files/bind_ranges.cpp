@@ -3,7 +3,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/buffer_view.h"
-#include "crayon/batch/ranges.h"
+#include "crayon/encode/sinks/ranges.h"
 
 namespace crayon::python {
 namespace {

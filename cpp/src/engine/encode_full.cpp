@@ -4,8 +4,8 @@
 
 #include "crayon/engine/engine.h"
 #include "crayon/support/error.h"
+#include "encode/cutter/seam_finder.h"
 #include "engine/engine_impl.h"
-#include "engine/seam_finder.h"
 #include "engine/text_walk.h"
 
 namespace crayon {

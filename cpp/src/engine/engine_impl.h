@@ -6,16 +6,16 @@
 #include <memory>
 #include <optional>
 
-#include "bpe/byte_cuts.h"
-#include "bpe/merge.h"
 #include "crayon/engine/engine.h"
 #include "crayon/post/post_process.h"
+#include "encode/cutter/seams.h"
+#include "encode/merger/byte_cuts.h"
+#include "encode/merger/merge.h"
 #include "engine/byte_level.h"
 #include "engine/decode_table.h"
-#include "engine/pipeline.h"
 #include "engine/scratch_pool.h"
-#include "engine/seams.h"
-#include "engine/vocabulary.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/vocabulary.h"
 
 namespace crayon {
 

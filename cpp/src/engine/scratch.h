@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "bpe/memo.h"
-#include "bpe/merge.h"
-#include "bpe/word_ids.h"
 #include "crayon/models/models.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/id_buffer.h"
-#include "engine/added_matcher.h"
+#include "encode/memo/memo.h"
+#include "encode/memo/word_ids.h"
+#include "encode/merger/merge.h"
+#include "pipeline/added_matcher.h"
 
 namespace crayon {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "batch/task_runner.h"
-#include "batch/text_tasks.h"
-#include "crayon/batch/thread_count.h"
+#include "crayon/encode/run/thread_count.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
+#include "encode/plan/text_tasks.h"
+#include "encode/run/task_runner.h"
 #include "training/word_tally.h"
 
 namespace crayon {

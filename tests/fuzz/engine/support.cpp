@@ -6,12 +6,12 @@
 #include <exception>
 #include <map>
 
-#include "crayon/batch/batch.h"
-#include "crayon/batch/columns.h"
-#include "crayon/batch/ranges.h"
-#include "crayon/batch/stream_encoder.h"
 #include "crayon/budgets/budgets.h"
 #include "crayon/compiler/compiler.h"
+#include "crayon/encode/sinks/batch.h"
+#include "crayon/encode/sinks/columns.h"
+#include "crayon/encode/sinks/ranges.h"
+#include "crayon/encode/sinks/stream_encoder.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 
