@@ -39,4 +39,17 @@ class SeamFinder {
     Utf8Reader reader_;
 };
 
+// Encodes parts of a text, each twice as large as the one before, until they have more than `most` ids. encode(from,
+// to) returns the number of ids of a part. Returns whether a part of the text is left.
+template <typename Encode>
+bool encode_head(const Seams& seams, Bytes text, size_t first_part, size_t most, Encode&& encode) {
+    SeamFinder parts(seams, text);
+    size_t size = first_part;
+    for (size_t n = 0; n <= most && !parts.is_done(); size *= 2) {
+        const size_t from = parts.done();
+        n += encode(from, parts.next(size));
+    }
+    return !parts.is_done();
+}
+
 }  // namespace crayon

@@ -69,13 +69,13 @@ class RowEncoder {
     }
 
     size_t encode_all(Bytes text, Scratch& scratch, IdBuffer* out) {
-        const size_t before = out->size();
-        encode_part(text, 0, text.size, scratch, out);
-        return out->size() - before;
+        return encode_part(text, 0, text.size, scratch, out);
     }
-    void encode_part(Bytes text, size_t from, size_t to, Scratch& scratch, IdBuffer* out) {
+    size_t encode_part(Bytes text, size_t from, size_t to, Scratch& scratch, IdBuffer* out) {
+        const size_t before = out->size();
         engine_.encode_inner_ids(text.slice(from, to), options_.special_as_text, scratch, out, from > 0);
         encoded_bytes_ += to - from;
+        return out->size() - before;
     }
 
     // Appends the ids of a text or of a part of it, and returns their number. A part is the start of the text (its end,
@@ -84,24 +84,20 @@ class RowEncoder {
     size_t encode_kept(Bytes text, Scratch& scratch, IdBuffer* out) {
         size_t size = options_.truncation ? engine_.impl().first_part(text, most_) : 0;
         if (size == 0) return encode_all(text, scratch, out);
-        SeamFinder seams(engine_.seams(options_.special_as_text), text);
-        const size_t before = out->size();
-        const auto n = [&] { return out->size() - before; };
+        const Seams& seams = engine_.seams(options_.special_as_text);
         if (options_.truncation->side == Side::right) {
-            for (; n() <= most_ && !seams.is_done(); size *= 2) {
-                const size_t from = seams.done();
-                encode_part(text, from, seams.next(size), scratch, out);
-            }
-            is_cut_ |= !seams.is_done();
-            return n();
+            const size_t before = out->size();
+            is_cut_ |= encode_head(seams, text, size, most_,
+                                   [&](size_t from, size_t to) { return encode_part(text, from, to, scratch, out); });
+            return out->size() - before;
         }
-        for (; size <= text.size / 2; size *= 4) {
-            const size_t from = seams.previous(0, text.size - size);
+        for (SeamFinder finder(seams, text); size <= text.size / 2; size *= 4) {
+            const size_t from = finder.previous(0, text.size - size);
             if (from == 0) continue;
-            encode_part(text, from, text.size, scratch, out);
-            is_cut_ |= n() > most_;
-            if (n() > most_) return n();
-            out->shrink_by(n());
+            const size_t n = encode_part(text, from, text.size, scratch, out);
+            is_cut_ |= n > most_;
+            if (n > most_) return n;
+            out->shrink_by(n);
         }
         return encode_all(text, scratch, out);
     }
