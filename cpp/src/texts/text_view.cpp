@@ -77,6 +77,12 @@ size_t count_utf8(const Unit* p, const Unit* end) {
 
 }  // namespace
 
+size_t bytes_of(const std::vector<TextView>& texts) {
+    size_t bytes = 0;
+    for (const TextView& text : texts) bytes += text.bytes();
+    return bytes;
+}
+
 size_t utf8_size(const TextView& text, size_t from, size_t to) {
     const auto count = [&](auto* units) { return count_utf8(units + from, units + to); };
     return text.width == 0   ? to - from

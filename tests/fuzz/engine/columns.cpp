@@ -6,6 +6,7 @@
 #include "crayon/encode/sinks/batch.h"
 #include "crayon/encode/sinks/ranges.h"
 #include "crayon/texts/json_lines.h"
+#include "crayon/texts/text_ranges.h"
 #include "crayon/texts/text_view.h"
 #include "crayon/unicode/unicode.h"
 #include "support.h"

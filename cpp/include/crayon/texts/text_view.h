@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "crayon/support/bytes.h"
 
@@ -21,6 +22,8 @@ struct TextView {
     TextView(Bytes utf8) : data(utf8.data), size(utf8.size) {}
     size_t bytes() const { return size * (width == 0 ? 1 : width); }
 };
+
+size_t bytes_of(const std::vector<TextView>& texts);
 
 // Thrown for a text with a code point that UTF-8 cannot encode. The caller has to find this code point.
 struct NotUnicode {};

@@ -3,12 +3,6 @@
 #include <optional>
 
 namespace crayon {
-size_t bytes_of(const std::vector<TextView>& texts) {
-    size_t bytes = 0;
-    for (const TextView& text : texts) bytes += text.bytes();
-    return bytes;
-}
-
 namespace {
 
 // `seams_of(text)` returns null for a text that should not be cut.

@@ -14,6 +14,4 @@ std::vector<Task> make_text_tasks(const Engine& engine, const std::vector<TextVi
 // Tasks for counting words: always cuts large texts, at seams between words.
 std::vector<Task> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts);
 
-size_t bytes_of(const std::vector<TextView>& texts);
-
 }  // namespace crayon

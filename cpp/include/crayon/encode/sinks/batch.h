@@ -14,10 +14,12 @@ namespace crayon {
 
 // The calls below also spread one large text over threads, by cutting it at seams (seams.h). They throw NotUnicode.
 
-struct Ragged {
-    IdBuffer ids;
+template <typename Id>
+struct RaggedIds {
+    GrowingIds<Id> ids;
     std::vector<int64_t> splits;  // one more than texts: text i has ids[splits[i]] to ids[splits[i + 1]]
 };
+using Ragged = RaggedIds<int32_t>;
 Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                      size_t threads);
 
