@@ -111,6 +111,11 @@ class OpenedSource(NamedTuple):
     """Why the cartridge beside the tokenizer's files is not used, or None."""
 
 
+def beside(path: str) -> str:
+    """Return the path of a cartridge's ``tokenizer.json``."""
+    return path.removesuffix(".dat") + ".json"
+
+
 class Compiled(NamedTuple):
     """A compiled source. `source` is a tokenizer.json, made if the compiled file is of another kind."""
 

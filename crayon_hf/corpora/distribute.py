@@ -15,8 +15,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from crayon_hf.cartridges import cache
+from crayon_hf.cartridges.source_json import beside
 from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError
-from crayon_hf.tokenizer.opening import beside
 from crayon_hf.tokenizer.tokenizer import Tokenizer, _unpickle
 from crayon_hf.tokenizer_state import state
 from crayon_hf.util.files import write_atomic

@@ -21,6 +21,7 @@ from crayon_hf.cartridges.source_json import (
     OpenedSource,
     Recipe,
     Source,
+    beside,
     compiled_engine,
     is_inexact,
     json_recipe,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from crayon_hf.formats.tiktoken import RankFile
 
 _CARTRIDGE = "tokenizer.dat"
-_IN_CLIENT_CACHE = re.compile(r"(.*)/models--[^/]+/snapshots/([0-9a-f]{40})/(.*)")
+_IN_CLIENT_CACHE = r"(.*)/models--[^/]+/snapshots/([0-9a-f]{40})/(.*)"
 _KEPT_FROM = 1 << 18
 """Size in bytes from which a ``tokenizer.json`` in memory is cached: compiling it takes longer than a lookup."""
 _VERSION_2 = b"CRAY\2\0\0\0"
@@ -130,26 +131,21 @@ def _open_cartridge(path: str, mode: Mode) -> TokenizerState:
     return TokenizerState(OpenedSource(engine, Source(beside(path), engine.source_digest), path, came_along=True), mode)
 
 
-def beside(path: str) -> str:
-    """Return the path of a cartridge's ``tokenizer.json``."""
-    return path.removesuffix(".dat") + ".json"
-
-
 def open_tiktoken(
-    path_or_name: str | os.PathLike[str],
+    path_or_name: str | os.PathLike[str] | bytes,
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
     mode: Mode = EXACT,
 ) -> TokenizerState:
-    """Open a rank file, or a published encoding by its name."""
+    """Open a rank file by its path or bytes, or a published encoding by its name."""
     from crayon_hf.formats import tiktoken as conversion
 
     if isinstance(path_or_name, str) and path_or_name in conversion.KNOWN_ENCODINGS:
         name = path_or_name if name is None else name
         source = conversion.find_published_file(path_or_name) or conversion.fetch_published_file(path_or_name)
     else:
-        source = os.path.abspath(path_or_name)
+        source = path_or_name if isinstance(path_or_name, bytes) else os.path.abspath(path_or_name)
     facts = conversion.identify(cache.source_digest(source), pattern=pattern, special_tokens=special_tokens, name=name)
     try:
         return TokenizerState(cache.open_source(source, conversion.recipe(facts)), mode)
@@ -189,7 +185,7 @@ def _recipe(kind: Kind, path: str) -> Recipe:
         converted = read(kind, path, None if kind is Kind.GGUF else data, opening=True)
         return Compiled(opened_cartridge(converted), converted.tokenizer_json)
 
-    facts = [kind.name, str(REVISIONS[kind.name]), *(_digest(beside) for beside in _files_beside(kind, path))]
+    facts = [kind.name, str(REVISIONS[kind.name]), *map(_digest, _files_beside(kind, path))]
     return Recipe(f"conversion/{sha256(' '.join(facts).encode()).hexdigest()}", compile_source)
 
 
@@ -259,7 +255,7 @@ def fetch_cartridge(identifier: str, source: str, **options: Any) -> None:
     The cartridge is requested at the same commit, with these options of the client. If the repository has none, this
     costs one request: the client remembers the answer for the commit.
     """
-    found = _IN_CLIENT_CACHE.match(os.path.join(os.path.dirname(source), _CARTRIDGE).replace(os.sep, "/"))
+    found = re.match(_IN_CLIENT_CACHE, os.path.join(os.path.dirname(source), _CARTRIDGE).replace(os.sep, "/"))
     if found is None or os.path.isfile(found.group()):
         return
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
