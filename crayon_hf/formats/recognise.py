@@ -54,10 +54,8 @@ def recognise(path: str | os.PathLike[str]) -> Kind:
     name = os.fspath(path)
     if os.path.isdir(name):
         return Kind.DIRECTORY
-    try:
-        os.lstat(name)
-    except FileNotFoundError:
-        raise no_file(name) from None
+    if not os.path.lexists(name):
+        raise no_file(name)
     if os.path.exists(name) and not os.path.isfile(name):
         raise VocabularyError(f"{name} is not a file")
     with open(name, "rb") as file:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,8 @@ def _recognise(given: str, name: str) -> tuple[str, str]:
             return "TOKENIZER_JSON", name
     from crayon_hf.formats.recognise import Kind, look_into, recognise, vocab_and_merges
 
+    with suppress(FileNotFoundError):  # which `recognise` raises with a hint
+        os.lstat(given)
     kind = recognise(given)
     if kind is Kind.DIRECTORY:
         kind, name = look_into(name)
@@ -145,8 +148,9 @@ def open_tiktoken(
         name = path_or_name if name is None else name
         source = conversion.find_published_file(path_or_name) or conversion.fetch_published_file(path_or_name)
     else:
-        source = path_or_name if isinstance(path_or_name, bytes) else os.path.abspath(path_or_name)
+        source = path_or_name if isinstance(path_or_name, bytes) else os.fspath(path_or_name)
     facts = conversion.identify(cache.source_digest(source), pattern=pattern, special_tokens=special_tokens, name=name)
+    source = source if isinstance(source, bytes) else os.path.abspath(source)
     try:
         return TokenizerState(cache.open_source(source, conversion.recipe(facts)), mode)
     except UnsupportedError as error:
