@@ -125,7 +125,7 @@ def _surroundings() -> str:
     extra = tokenization_auto.TOKENIZER_MAPPING._extra_content
     registered = getattr(tokenization_auto, "REGISTERED_TOKENIZER_CLASSES", {})
     offline = hub.is_offline_mode()  # type: ignore[attr-defined]
-    names = sorted(tokenization_auto.TOKENIZER_MAPPING_NAMES.items())
+    names = dict(tokenization_auto.TOKENIZER_MAPPING_NAMES)  # a plain dict is written much faster
     return f"{offline} {sorted(map(str, extra.values()))} {sorted(map(str, registered.values()))} {names}"
 
 
