@@ -39,6 +39,7 @@ def two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clust
     (tmp_path / "site" / "sitecustomize.py").write_text(DIES, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "site"), *filter(None, sys.path)]))
     (tmp_path / "tasks-to-kill").mkdir()
+    monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "0")  # else Ray kills workers if other programs fill the memory
     monkeypatch.setenv("TASKS_TO_KILL", str(tmp_path / "tasks-to-kill"))
     small = {"num_cpus": 2, "object_store_memory": 80 << 20, "memory": 1 << 30}
     cluster = Cluster()
