@@ -36,9 +36,11 @@ from tests.support.refusing import refusing  # noqa: F401
 
 pytest.importorskip = importorskip  # for every test file
 
-# No test depends on timing: a machine may be busy. Tests with their own settings start from these, which derive from
-# hypothesis' settings for CI: the same examples every time.
-settings.register_profile("crayon", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No test depends on timing: a machine may be busy. And none depends on chance: examples are the same every time. Tests
+# with their own settings start from these.
+settings.register_profile(
+    "crayon", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("crayon")
 
 CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"

@@ -47,8 +47,8 @@ def gives_the_gil_away(call: Callable[[], Any], calls: int) -> bool:
 
     call()
     worker = threading.Thread(target=wait)
-    worker.start()
     with others_never_asked():
+        worker.start()
         gate.release()
         for _ in range(calls):
             call()

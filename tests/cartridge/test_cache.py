@@ -21,7 +21,7 @@ from crayon_hf import CartridgeError, Tokenizer, _core
 from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.source_json import Compiled, Recipe
 from crayon_hf.util import files
-from tests.support.cartridge_cases import signed
+from tests.support.cartridge_cases import signed, until_times_differ
 
 linux_only = pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="needs /proc/self/io")
 TEXT = "Hello, world! It's 2024 and naïve."
@@ -125,6 +125,7 @@ def test_damaged_cartridge_is_compiled_again(source, directory, damage):
         bad[4] = 9
     elif damage == "text":
         bad[:] = b"x" * 5000
+    until_times_differ(path)
     path.unlink()
     if damage == "directory":
         path.mkdir()

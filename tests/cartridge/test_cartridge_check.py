@@ -15,6 +15,7 @@ from crayon_hf import Tokenizer, _core
 from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.cartridge_check import disagreement, open_beside
 from tests.hub.hub_tokenizers import LIES, repository, unsound, with_token
+from tests.support.cartridge_cases import until_times_differ
 
 TEXT = "The quick brown <pad> fox déjà vu; it's what they've said 12345"
 
@@ -66,7 +67,8 @@ def test_it_is_checked_once(files: tuple[str, str], unread: Path, monkeypatch: p
     for _ in range(2):
         assert open_beside(*files)[0] is not None
     data = bytearray(Path(files[0]).read_bytes())
-    data[len(data) // 2] ^= 1  # in place, with the same times
+    until_times_differ(Path(files[0]))
+    data[len(data) // 2] ^= 1  # in place, with the same time of modification
     before = os.stat(files[0])
     Path(files[0]).write_bytes(data)
     os.utime(files[0], ns=(before.st_atime_ns, before.st_mtime_ns))

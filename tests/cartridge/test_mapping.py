@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -61,7 +62,7 @@ def cut_to(size: int) -> Callable[[Path], None]:
 def overwrite(path: Path) -> None:
     size = path.stat().st_size
     with open(path, "r+b") as file:
-        file.write(os.urandom(size))
+        file.write(random.Random(size).randbytes(size))
 
 
 @pytest.mark.usefixtures("copies")
@@ -112,7 +113,7 @@ def child(program: str, path: Path, **environment: str) -> subprocess.CompletedP
         [sys.executable, "-c", program, str(path)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)} | environment,
     )

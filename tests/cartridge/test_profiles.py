@@ -18,6 +18,7 @@ def places(tmp_path, monkeypatch):
     second.mkdir()
     monkeypatch.setenv("CRAYON_PROFILE_DIR", os.pathsep.join([str(first), "", str(second)]))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     return first, second
 
 

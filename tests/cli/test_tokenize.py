@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -79,7 +80,8 @@ def test_a_signal(gpt2_like: Path, tmp_path: Path, workers: int, name: str) -> N
     command continues the work. SIGINT goes to the whole process group, as from a terminal."""
     number = getattr(signal, name)
     corpus(tmp_path / "in", 2)
-    write_jsonl(tmp_path / "in" / "9.jsonl", ["some words of a text"] * 200_000)  # takes seconds
+    block = gzip.compress(b'{"text": "some words of a text"}\n' * 10_000)
+    (tmp_path / "in" / "9.jsonl.gz").write_bytes(block * 1000)  # takes minutes
     arguments = words(tmp_path / "in", tmp_path / "out", gpt2_like, "--group-bytes", "1", "--workers", str(workers))
     arguments += ["--batch-bytes", "100"]
     job = subprocess.Popen(
@@ -87,7 +89,7 @@ def test_a_signal(gpt2_like: Path, tmp_path: Path, workers: int, name: str) -> N
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     states = tmp_path / "out" / "_crayon"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while sum(b'"done":true' in path.read_bytes() for path in states.glob("0000[01].json")) < 2:
         assert time.monotonic() < deadline
         assert job.poll() is None, job.communicate()
@@ -96,7 +98,7 @@ def test_a_signal(gpt2_like: Path, tmp_path: Path, workers: int, name: str) -> N
         os.killpg(job.pid, number)
     else:
         job.send_signal(number)
-    out, err = job.communicate(timeout=60)
+    out, err = job.communicate(timeout=600)
     assert (job.returncode, out) == (128 + number, "")
     assert err == "crayon-hf: interrupted; run it again to continue; finished work is kept\n"
     with pytest.raises(ProcessLookupError):

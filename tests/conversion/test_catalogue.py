@@ -71,18 +71,35 @@ def snapshot(made: Path) -> dict[str, tuple[int, bytes]]:
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in made.rglob("*") if path.is_file()}
 
 
+HELD = """
+import sys, time
+from conversion import catalogue
+from conversion.catalogue_output import Output
+certify = Output._certify
+def held(self, entry, *more):
+    if entry.name == "small":
+        print("held", flush=True)
+        time.sleep(600)
+    return certify(self, entry, *more)
+Output._certify = held
+catalogue.main(sys.argv[1:])
+"""
+"""`python -m conversion.catalogue`, but it stops before the certificate of the vocabulary "small"."""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="groups of processes")
 def test_killed_and_continued(gpt2_like: Path, tmp_path: Path, made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run is killed at the second vocabulary. The next run keeps the first and makes the second; a third run does
-    nothing."""
+    """A run is killed while it makes the second vocabulary. The next run keeps the first and makes the second; a third
+    run does nothing."""
     path, names = tmp_path / "list.toml", ["science", "small"]
     science = entry("science", ROOT / "crayon_hf" / "profiles" / "science.json")
     path.write_text(science + entry("small", gpt2_like), encoding="utf-8")
     options = [str(path), "-o", str(made), "--strings", "20"]
-    command = [sys.executable, "-m", "conversion.catalogue", *options]
+    command = [sys.executable, "-c", HELD, *options]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith(f"science: {made / 'science' / 'tokenizer.dat'}: agreed with")
+        assert process.stdout.readline() == "held\n"
         os.killpg(process.pid, signal.SIGKILL)
     before = snapshot(made / "science")
     assert {path.name for path in made.iterdir()} == {".catalogue", "catalogue.json", "science"}

@@ -6,14 +6,10 @@ All checks are in one test, since a cluster takes many seconds to start, and eac
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
-import signal
 import sys
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +35,12 @@ def two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clust
     """Start two nodes of Ray, each with its own cache directory, like two machines. An actor of Ray Data may occupy a
     node's CPU."""
     monkeypatch.chdir(tmp_path)  # workers import from the driver's directory first, which may be the source tree
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(DIES, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "site"), *filter(None, sys.path)]))
+    (tmp_path / "tasks-to-kill").mkdir()
+    monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "0")  # else Ray kills workers if other programs fill the memory
+    monkeypatch.setenv("TASKS_TO_KILL", str(tmp_path / "tasks-to-kill"))
     small = {"num_cpus": 2, "object_store_memory": 80 << 20, "memory": 1 << 30}
     cluster = Cluster()
     quick = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
@@ -144,19 +145,20 @@ def a_killed_worker(
     texts: Path, how: dict[str, Any], expected: dict[str, bytes], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "killed"
-    with killing(out, 2) as killed:
+    with killing(tmp_path, "00001", "00004"):
         tokenize_corpus_on_ray(texts, out, **how, batch_bytes=1 << 12, tries=5)
-    assert len(killed) == 2
     assert files_in(out) == expected
     said = capfd.readouterr().err
     assert said.count("trying again") == 2
-    assert f"warning: task {killed[0]}: " in said
+    assert all(f"warning: task {task}: " in said for task in ("00001", "00004"))
 
     out = tmp_path / "killed-always"
-    with killing(out, 2) as killed, pytest.raises(JobError, match=r"2 of 6 tasks not done: task 0000\d: WorkerCrashed"):
+    with (
+        killing(tmp_path, "00000", "00003"),
+        pytest.raises(JobError, match=r"2 of 6 tasks not done: task 0000\d: WorkerCrashed"),
+    ):
         tokenize_corpus_on_ray(texts, out, **how, batch_bytes=1 << 12, tries=1)
-    left = 6 - len(list(out.glob("*.ds")))
-    assert left == len(set(killed)) == 2
+    assert sorted(path.name for path in out.glob("*.ds")) == [f"0000{task}.ds" for task in (1, 2, 4, 5)]
     summary = tokenize_corpus(texts, out, **how, workers=1)  # one machine continues the cluster's job
     assert summary.tokenized.documents < summary.counts.documents
     assert files_in(out) == expected
@@ -183,47 +185,26 @@ def what_is_wrong(texts: Path, how: dict[str, Any], tmp_path: Path) -> None:
 # -- processes of Ray
 
 
-def frozen(out: Path, others: list[str]) -> tuple[str, int]:
-    """Stop a worker process in the middle of a task that is not among `others`. Returns the task and the process id."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdecimal():
-                continue
-            with contextlib.suppress(OSError, ValueError):
-                title = (entry / "cmdline").read_bytes().rstrip(b"\0").decode()
-                task, process = title[-5:], int(entry.name)
-                is_wanted = title.startswith("ray::tokenize ") and task not in others
-                if is_wanted and is_stopped_at_work(out, task, process):
-                    return task, process
-        time.sleep(0.002)
-    raise AssertionError("no task was at work")
-
-
-def is_stopped_at_work(out: Path, task: str, process: int) -> bool:
-    """Stop a process if it is working on the task. Returns False if it has not begun the task, or has finished it."""
-    os.kill(process, signal.SIGSTOP)
-    with contextlib.suppress(OSError):
-        is_done = json.loads((out / "_crayon" / f"{task}.json").read_bytes())["done"]
-        if not is_done and task.encode() in Path(f"/proc/{process}/cmdline").read_bytes():
-            return True
-    os.kill(process, signal.SIGCONT)
-    return False
+DIES = """
+import os, signal, sys
+def hook(event, arguments):
+    name = os.path.basename(str(arguments[0])) if event == "open" else ""
+    if name.startswith(".0000"):
+        try:
+            os.unlink(f"{os.environ['TASKS_TO_KILL']}/{name[1:6]}")
+        except OSError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(hook)
+"""
+"""The sitecustomize.py of Ray's processes. Each file in TASKS_TO_KILL has the name of a task, and kills a worker when
+the task opens its first token file."""
 
 
 @contextlib.contextmanager
-def killing(out: Path, count: int) -> Iterator[list[str]]:
-    """Kill `count` worker processes, each in a different task. Yields the list of these tasks, which grows
-    meanwhile."""
-    killed: list[str] = []
-
-    def kill() -> None:
-        while len(killed) < count:
-            task, process = frozen(out, killed)
-            killed.append(task)
-            os.kill(process, signal.SIGKILL)
-
-    with ThreadPoolExecutor(1) as thread:
-        work = thread.submit(kill)
-        yield killed
-    work.result()
+def killing(tmp_path: Path, *tasks: str) -> Iterator[None]:
+    """Kill a worker process in the middle of each of these tasks."""
+    for task in tasks:
+        (tmp_path / "tasks-to-kill" / task).touch()
+    yield
+    assert os.listdir(tmp_path / "tasks-to-kill") == []

@@ -181,7 +181,7 @@ def test_a_child_of_fork_has_its_parents(tmp_path) -> None:
     cartridge = tmp_path / "vocabulary.dat"
     cartridge.write_bytes(reference_impl.compiled(trained("byte_level")))
     command = [sys.executable, "-W", "ignore", "-c", FORK, str(cartridge)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     same, more = json.loads(done.stdout)
     assert same

@@ -89,9 +89,9 @@ def test_ids_that_differ_are_written(
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
-@pytest.mark.parametrize(("wrong", "status"), [("Crashing", "crashed"), ("Hanging", "hung")])
-def test_a_crash_or_a_hang_is_a_result(tmp_path: Path, llama3_like: Path, wrong: str, status: str) -> None:
-    how = ("--ours", f"wrong_encoders:{wrong}", "--steps", "ids", "--limit", "3")
+@pytest.mark.parametrize(("wrong", "status", "limit"), [("Crashing", "crashed", "600"), ("Hanging", "hung", "20")])
+def test_a_crash_or_a_hang_is_a_result(tmp_path: Path, llama3_like: Path, wrong: str, status: str, limit: str) -> None:
+    how = ("--ours", f"wrong_encoders:{wrong}", "--steps", "ids", "--limit", limit)
     code, report = check(tmp_path, llama3_like, *how, "--only", "strings: llama3_like")
     assert (code, report["verdict"]) == (1, "FAIL")
     good, bad = report["steps"]["ids"]["results"]

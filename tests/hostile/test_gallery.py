@@ -100,7 +100,7 @@ def judged(requests: list[tuple[Case, str, str]], goods: list[str], directory: P
             encoding="utf-8",
             env=environment,
             cwd=directory,
-            timeout=400,
+            timeout=1200,
             check=False,
         )
         for line in done.stdout.splitlines():

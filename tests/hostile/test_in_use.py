@@ -88,7 +88,7 @@ def test_no_permission(open_to_all: Path) -> None:
         | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
         | {"CRAYON_CACHE_DIR": str(open_to_all / "cache")},
         cwd=open_to_all,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     *refused, still_right = json.loads(done.stdout)

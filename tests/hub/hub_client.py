@@ -38,7 +38,7 @@ def run_client(
     """Start a client as `start_client` does, and wait for its end. With `check` its exit status must be 0."""
     with start_client(hub, what, home, **environment) as process:
         try:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=600)
         except subprocess.TimeoutExpired:
             process.kill()
             raise

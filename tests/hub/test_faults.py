@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,10 +128,11 @@ def test_what_arrived_whole_is_not_asked_for_again(shelf: LocalHub, crayon: Sess
 # -- this machine
 
 
-def test_a_hub_that_is_not_there(home: Path) -> None:
-    with LocalHub() as hub:
-        pass
-    done = run_client(hub, PULL, home)
+def test_a_hub_that_is_not_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with LocalHub() as hub, socket.socket() as silent:  # it holds its port, at which nothing listens
+        silent.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(LocalHub, "url", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        done = run_client(hub, PULL, home)
     assert (done.returncode, done.stdout) == (1, "")
     assert "cannot be reached" in done.stderr.splitlines()[-1]
     assert everything(home) == {}
@@ -142,7 +144,7 @@ def test_a_kill_in_the_middle_of_a_download(shelf: LocalHub, crayon: Session) ->
     was = everything(crayon.home)
     reached = shelf.fail(hub_faults.stall_body(0.5), method="GET", path=CARTRIDGE[1]).reached
     pulling = start_client(shelf, PULL, crayon.home)
-    assert reached.wait(60)
+    assert reached.wait(600)
     pulling.kill()
     pulling.communicate()
     assert pulling.returncode == -signal.SIGKILL

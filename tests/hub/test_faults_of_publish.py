@@ -129,7 +129,7 @@ def test_a_kill_in_the_middle(shelf: LocalHub, crayon: Session) -> None:
     method, path = STEPS["commit"]
     reached = shelf.fail(hub_faults.hang(), method=method, path=path).reached
     publishing = start_client(shelf, COMMAND, crayon.home)
-    assert reached.wait(60)
+    assert reached.wait(600)
     publishing.kill()
     publishing.communicate()
     assert shelf.head(REPO) == before

@@ -51,4 +51,4 @@ def test_repositories(hub: LocalHub, home: Path, gpt2_like: Path, llama3_like: P
     assert len(hub.requests) == before  # the reference opens the downloaded files
     assert not any("secretive" in str(vars(request)) for request in hub.requests)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=600) == 130

@@ -167,7 +167,8 @@ def test_a_name_that_another_directory_has(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.delenv("CRAYON_PROFILE_DIR", raising=False)
+    for name in ("CRAYON_PROFILE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
     home = tmp_path / ".cache" / "xerv" / "crayon" / "profiles"
     assert default_directory() == home
     with pytest.raises(HubError, match="earlier in the search path"):

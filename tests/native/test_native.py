@@ -51,5 +51,5 @@ def program() -> Path:
 
 @pytest.mark.parametrize("name", TESTS)
 def test_of_the_engine(program: Path, name: str) -> None:
-    done = subprocess.run([program, name], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, name], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

@@ -55,7 +55,7 @@ def run(program: str, *arguments: Any, cwd: Path, prefix: tuple[str, ...] = (), 
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1200,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -69,7 +69,7 @@ class Client:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.host = f"127.0.0.1:{server.server_port}"
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=600)
 
     def send(
         self, method: str, path: str, body: bytes | None = None, token: str | None = None, **headers: str | None

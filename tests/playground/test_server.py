@@ -212,7 +212,7 @@ def test_the_command(gpt2_like: Path, llama3_like: Path) -> None:
     assert data["names"] == [str(gpt2_like), str(llama3_like)]
     assert data["text"] == "x <b>"
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=600) == 130
     assert process.stdout.read() == b""
     assert process.stderr.read() == b"crayon-hf: serving the page at this address; press Ctrl-C to stop\n"
 

@@ -109,8 +109,19 @@ def parsed(data: bytes) -> tuple[list[Section], bytes]:
     return plain.read_sections(data)
 
 
+def until_times_differ(path: Path) -> None:
+    """Wait until a change of the file would get another time. A file system's clock ticks every few milliseconds."""
+    probe = path.with_name(f"{path.name}.probe")
+    while True:
+        probe.touch()
+        changed = probe.stat().st_ctime_ns
+        probe.unlink()
+        if changed > path.stat().st_ctime_ns:
+            return
+
+
 def child(code: str, *arguments: str, lines: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Run Python code in another process for at most two minutes, with this process's import path.
+    """Run Python code in another process for at most ten minutes, with this process's import path.
 
     `lines` is its standard input; `environment` has additional environment variables.
     """
@@ -119,7 +130,7 @@ def child(code: str, *arguments: str, lines: bytes, **environment: str) -> subpr
         [sys.executable, "-c", code, *arguments],
         input=lines,
         capture_output=True,
-        timeout=120,
+        timeout=600,
         check=False,
         cwd=tempfile.gettempdir(),
         env=os.environ | {"PYTHONPATH": path} | environment,

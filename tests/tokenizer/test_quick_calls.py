@@ -193,7 +193,7 @@ print(tokenizer.encode("a b").ids == Tokenizer.from_profile("lite").encode("a b"
 
 
 def said_by(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 import threading
-import time
 import types
 
 import pytest
@@ -18,6 +17,24 @@ from crayon_hf.util.progress import Bar, FilesBar, Progress
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+class Clock:
+    """The time for progress displays, which passes only when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("tqdm.std.time", made)
+    monkeypatch.setattr(progress, "time", types.SimpleNamespace(monotonic=made))
+    return made
 
 
 KINDS = pytest.mark.parametrize("kind", [Terminal, io.StringIO], ids=["terminal", "log"])
@@ -36,18 +53,19 @@ def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @KINDS
+@pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize("leave", [True, False])
 def test_stages(kind: type[io.StringIO], leave: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine does not report the end of a stage: the next stage implies it. An error leaves the bar unfinished."""
     monkeypatch.setattr(sys, "stderr", stream := kind())
-    before = threading.active_count()
+    before = set(threading.enumerate())
     bar = Bar(leave)
     for stage, done, total in (("Count", 0, 50), ("Merge", 0, 0), ("Merge", 7, 0), ("Write", 1, 50)):
         bar(stage, done, total)
     bar.end()
     bar.end()
     said = stream.getvalue()
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
     assert ("50/50" in said) == leave
     assert "Write: 100%" not in said
     assert said.count("\n") == (3 * leave if stream.isatty() else 3 + 3 * leave)
@@ -55,7 +73,7 @@ def test_stages(kind: type[io.StringIO], leave: bool, monkeypatch: pytest.Monkey
 
 
 @KINDS
-def test_messages(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages(kind: type[io.StringIO], clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, progress is one line of the terminal's width, which disappears at the end. A log gets a line every
     ten seconds."""
     monkeypatch.setattr(sys, "stderr", stream := kind())
@@ -64,7 +82,7 @@ def test_messages(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(Progress, "SECONDS", seconds)
         shown = Progress()
         for number in range(3):
-            time.sleep(0.11)
+            clock.now += 0.11
             shown(f"step {number}, {'a' * 60}")
         shown.end()
         said = stream.getvalue()
@@ -74,35 +92,35 @@ def test_messages(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> N
             assert max(map(len, said.split("\r"))) == 39
     shown = Progress(leave=True)
     shown("all")
-    time.sleep(0.11)
+    clock.now += 0.11
     shown("all is done")
     shown.end()
     assert stream.getvalue().endswith("all is done\n")
 
 
-def test_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+def test_time_left(clock: Clock) -> None:
+    clock.now = 100.0
     assert progress.time_left(90.0, 1, 4) == ", 0:30 left"
     for begun, done, total in ((90.0, 0, 4), (90.0, 4, 4), (90.0, 3, 0), (99.9, 1, 2)):
         assert progress.time_left(begun, done, total) == ""
 
 
 @KINDS
-def test_files(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files(kind: type[io.StringIO], clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several threads add files to one bar on a terminal. Control characters in file names have no effect there."""
     monkeypatch.setattr(sys, "stderr", stream := kind())
     bar = FilesBar([10, 30])
     bar.add("early", 10)
     assert stream.getvalue() == ""  # a short command shows none
-    monkeypatch.setattr(bar, "_begun", time.monotonic() - 2)
+    clock.now += 2
     bar.add("first", 0)
-    time.sleep(0.11)
+    clock.now += 0.11
     threads = [threading.Thread(target=bar.add, args=("\x1b[2J.txt", 10)) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    time.sleep(0.11)
+    clock.now += 0.11
     bar.add("\x1b[2J.txt", 0)
     bar.end()
     bar.end()

@@ -16,6 +16,7 @@ import pytest
 import tokenizers
 
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
+from crayon_hf.corpora.job import pool
 from tests.conftest import SENTENCES
 
 ALL_FORMATS = ("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds")
@@ -29,6 +30,11 @@ def documents_of(count: int, seed: int) -> list[str]:
     """Texts of all lengths, some of them empty."""
     chance = random.Random(seed)
     return [" ".join(chance.choices(SENTENCES, k=chance.choice((0, 1, 1, 2, 5)))) for _ in range(count)]
+
+
+def in_workers(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Run `code` in each worker process of later jobs, before its first task."""
+    monkeypatch.setattr(pool, "START", pool.START.replace("main(", f"exec({code!r}, {{}}); main("))
 
 
 def crayon_threads() -> list[str]:

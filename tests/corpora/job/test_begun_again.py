@@ -13,6 +13,7 @@ import pytest
 
 import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, FormatError, JobError
+from crayon_hf.corpora.job import pool
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from tests.corpora.job.job_cases import corpus, rows_of, tokens, tree, write_jsonl
 
@@ -21,6 +22,12 @@ def job(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **optio
     return tokenize_corpus(
         inputs, output, format, tokenizer=str(tokenizer), **{"workers": 1, "group_bytes": 1, **options}
     )
+
+
+@pytest.fixture(autouse=True)
+def one_task_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each task ends before the next one begins, so that an error stops only later tasks."""
+    monkeypatch.setattr(pool, "AT_ONCE", 1)
 
 
 @pytest.fixture

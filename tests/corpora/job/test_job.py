@@ -3,12 +3,9 @@ and ends only the work that depends on the failed part."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import signal
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +13,14 @@ import pytest
 
 import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, JobError
+from crayon_hf.corpora.job import pool
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.encoder import plan_encoding
 from crayon_hf.corpora.job.progress import JobProgress
-from crayon_hf.corpora.job.shard import run_shard
-from tests.corpora.job.job_cases import corpus, reference_ids, rows_of, tree, write_jsonl
+from crayon_hf.corpora.job.shard import do_task, run_shard
+from tests.corpora.job.job_cases import corpus, in_workers, reference_ids, rows_of, tree, write_jsonl
 
+no_signals = pytest.mark.skipif(os.name == "nt", reason="signals")
 GROUP = 4000
 """The bytes of input files that make a task. With this size, each file is one task, or two files share a task."""
 
@@ -163,70 +162,87 @@ def test_one_bad_file(inputs: Path, gpt2_like: Path, tmp_path: Path, workers: in
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
 
+OTHERS_WAIT = """
+import contextlib
+from crayon_hf.corpora.job import pool
+from crayon_hf.corpora.storage import stopping
+do_task = pool.do_task
+def late(task, encoding, progress):
+    if task.name != "00000":
+        encoding.has_read()
+        with contextlib.suppress(stopping.Stopped):
+            stopping.pause(60)
+    return do_task(task, encoding, progress)
+pool.do_task = late
+"""
+"""Makes all tasks but the first wait until they are stopped."""
+
+
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_bad_record_ends_all_tasks(gpt2_like: Path, tmp_path: Path, workers: int) -> None:
+def test_a_bad_record_ends_all_tasks(
+    gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
     corpus(tmp_path / "in", 40, 2)
     (tmp_path / "in" / "0.jsonl").write_text("{oops\n")
+    if workers == 1:
+        monkeypatch.setattr(pool, "do_task", do_task)  # restores it later
+        exec(OTHERS_WAIT, {})
+    else:
+        in_workers(monkeypatch, OTHERS_WAIT)
     with pytest.raises(BadRecordError, match=r"0\.jsonl, line 1"):
         job(tmp_path / "in", tmp_path / "out", gpt2_like, group_bytes=1, workers=workers)
-    assert len(list((tmp_path / "out").glob("*.bin"))) < 39
+    assert list((tmp_path / "out").glob("*.bin")) == []
     assert not [name for name in tree(tmp_path / "out") if name.endswith("tmp")]
 
 
-def children_of(process: int) -> list[int]:
-    threads = Path(f"/proc/{process}/task").iterdir()
-    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+DIES = """
+import os, signal
+from crayon_hf.corpora.job import pool
+do_task = pool.do_task
+def dying(task, encoding, progress):
+    def told(counts):
+        progress(counts)
+        if task.name == "00000" and IS_TIME:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return do_task(task, encoding, told)
+pool.do_task = dying
+"""
+"""Kills a worker after the first batch of the first task, if it IS_TIME. The worker has no other task then."""
 
 
-def open_files_of(process: int) -> list[str]:
-    files = []
-    with contextlib.suppress(OSError):  # the process may end, or close the file, meanwhile
-        files += [os.readlink(descriptor.path) for descriptor in os.scandir(f"/proc/{process}/fd")]
-    return files
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
-def test_a_worker_that_is_killed(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """If a worker is killed, its task is begun again once, and its finished work is kept. A task whose workers always
-    die is reported, and the other tasks are finished."""
+@no_signals
+def test_a_worker_that_is_killed(
+    inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """If a worker is killed, its task is begun again, and the files are the same."""
     job(inputs, tmp_path / "whole", gpt2_like, group_bytes=1)
-    killed: list[int] = []
-    lock = threading.Lock()
-
-    def kill_first(progress: JobProgress) -> None:
-        with lock:
-            children = children_of(os.getpid())
-            if not killed and children:
-                killed.append(children[0])
-                os.kill(children[0], signal.SIGKILL)
-
-    summary = job(inputs, tmp_path / "out", gpt2_like, group_bytes=1, workers=2, batch_bytes=300, progress=kill_first)
-    assert killed
+    killed = str(tmp_path / "killed")
+    in_workers(monkeypatch, DIES.replace("IS_TIME", f"not os.path.exists({killed!r}) and not os.mkdir({killed!r})"))
+    summary = job(inputs, tmp_path / "out", gpt2_like, group_bytes=1, workers=2, batch_bytes=300)
+    assert capfd.readouterr().err.count("trying again") == 1
     assert summary.tasks == 4
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
-def test_a_task_that_kills_its_workers(gpt2_like: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@no_signals
+def test_a_task_that_kills_its_workers(
+    gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """A task whose workers are always killed is begun twice, then reported with the signal. The other task is
     finished."""
-    write_jsonl(tmp_path / "in" / "0.jsonl", ["some words of a text"] * 100_000)  # takes seconds
+    write_jsonl(tmp_path / "in" / "0.jsonl", ["some words of a text"] * 1000)
     write_jsonl(tmp_path / "in" / "1.jsonl", ["short"])
-
-    def kill(progress: JobProgress) -> None:
-        for child in children_of(os.getpid()):
-            if any("/.00000" in file for file in open_files_of(child)):
-                os.kill(child, signal.SIGKILL)
-
     options: dict[str, Any] = {"group_bytes": 1, "workers": 2, "batch_bytes": 100}
-    with pytest.raises(JobError, match=r"1 of 2 tasks not done: task 00000: its worker was killed by SIGKILL"):
-        job(tmp_path / "in", tmp_path / "out", gpt2_like, progress=kill, **options)
+    with monkeypatch.context() as patch:
+        in_workers(patch, DIES.replace("IS_TIME", "True"))
+        with pytest.raises(JobError, match=r"1 of 2 tasks not done: task 00000: its worker was killed by SIGKILL"):
+            job(tmp_path / "in", tmp_path / "out", gpt2_like, **options)
     assert capfd.readouterr().err.count("trying again") == 1
     assert rows_of(tmp_path / "out" / "00001") == reference_ids(gpt2_like, ["short"])
     assert not any("crayon-tmp" in name for name in tree(tmp_path / "out"))
     job(tmp_path / "in", tmp_path / "out", gpt2_like, group_bytes=1)
-    assert rows_of(tmp_path / "out" / "00000") == 100_000 * reference_ids(gpt2_like, ["some words of a text"])
+    assert rows_of(tmp_path / "out" / "00000") == 1000 * reference_ids(gpt2_like, ["some words of a text"])
 
 
 @pytest.mark.parametrize("options", [{}, {"deduplicate": True, "held_out": 0.3}, {"shuffle": True}])

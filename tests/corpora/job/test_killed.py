@@ -128,7 +128,7 @@ def fork(home: Path, tokenizer: Path, options: dict[str, Any], code: str) -> Any
         [sys.executable, "-c", FORKING + code + "\nprint(json.dumps(said))\n", home, json.dumps(options), tokenizer],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=1200,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -312,7 +312,7 @@ def end(job: subprocess.Popen[str], name: str, is_for_all: bool) -> bool:
         os.killpg(job.pid, number)
     else:
         job.send_signal(number)
-    said = job.communicate(timeout=60)[1]
+    said = job.communicate(timeout=600)[1]
     assert job.returncode in (-number, 128 + number, 0) or "KeyboardInterrupt" in said, (
         said
     )  # before crayon_hf.cli is imported

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from crayon_hf.corpora.job.prefetch import overlap
+from tests.corpora.job.job_cases import crayon_threads
 
 pytestmark = pytest.mark.concurrency
 
@@ -28,7 +29,7 @@ def test_in_order_and_a_little_ahead() -> None:
 
 @pytest.mark.parametrize("where", ["read", "encode", "write"])
 def test_an_error(where: str) -> None:
-    before, written = threading.active_count(), []
+    written: list[int] = []
     closed = threading.Event()
 
     def fail(place: str, number: int) -> None:
@@ -54,7 +55,7 @@ def test_an_error(where: str) -> None:
     with pytest.raises(RuntimeError, match=where):
         overlap(read, encode, write)
     assert closed.is_set()
-    assert threading.active_count() == before
+    assert crayon_threads() == []
     assert written == list(range(len(written)))
     assert len(written) <= 5
     assert where == "encode" or written == [0, 1, 2, 3, 4]  # everything read before the error has been written

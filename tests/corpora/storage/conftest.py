@@ -50,7 +50,7 @@ def is_serving(server: subprocess.Popen[bytes], port: int) -> bool:
     """Wait until the server, or its child, listens at the port. False if the server ended: the port was taken."""
     import psutil
 
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline and server.poll() is None:
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(server.pid)

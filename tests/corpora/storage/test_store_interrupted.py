@@ -5,6 +5,7 @@ In each case, repeating the command gives the files of a local run as objects, a
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -21,7 +22,6 @@ from crayon_hf import tokenize_corpus
 from crayon_hf.corpora.job.pool import START
 from crayon_hf.corpora.storage import answers
 from tests.corpora.job.job_cases import corpus, crayon_threads, tree
-from tests.corpora.job.test_job import children_of
 from tests.corpora.storage.conftest import Bucket
 from tests.corpora.storage.proxy import RESET, UNAVAILABLE, Fault, Proxy, Request
 
@@ -71,7 +71,7 @@ class Holding:
             self._happens()
             self._may_go.set()
         if request.method in ("PUT", "POST") and ".bin" in request.target:
-            assert self._may_go.wait(60)
+            assert self._may_go.wait(600)
             return self._fault
         return None
 
@@ -105,7 +105,7 @@ def test_a_job_that_is_ended(
             time.sleep(0.01)
 
     proxy.fault = holding = Holding(2 * workers, end, fault)
-    err = started.communicate(timeout=60)[1]
+    err = started.communicate(timeout=180)[1]
     assert holding.has_happened
     killed = how.startswith("SIGKILL")
     assert started.returncode == (-signal.SIGKILL if killed else 128 + getattr(signal, how.split()[0]))
@@ -121,8 +121,14 @@ def test_a_job_that_is_ended(
     assert local_files(tmp_path) == []
 
 
-def command_of(process: int) -> bytes:
-    return Path(f"/proc/{process}/cmdline").read_bytes()
+def workers_of_this_process() -> list[int]:
+    found = []
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # the thread, or its child, may end meanwhile
+            for child in (thread / "children").read_text().split():
+                if START.encode() in Path(f"/proc/{child}/cmdline").read_bytes():
+                    found.append(int(child))
+    return found
 
 
 @pytest.mark.slow
@@ -135,8 +141,7 @@ def test_a_worker_that_is_killed(
 
     def kill() -> None:
         time.sleep(0.5)  # both tasks are read; a third would have begun by now
-        workers = [child for child in children_of(os.getpid()) if START.encode() in command_of(child)]
-        os.kill(workers[0], signal.SIGKILL)
+        os.kill(workers_of_this_process()[0], signal.SIGKILL)
 
     proxy.fault = Holding(4, kill)
     job(inputs, "s3://bkt/out", gpt2_like, workers=2)
