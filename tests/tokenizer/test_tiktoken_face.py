@@ -46,11 +46,6 @@ def special_pair(request: pytest.FixtureRequest, ranks: dict[bytes, int]) -> Pai
     return both(ranks, conversion.CL100K_PATTERN, request.param)
 
 
-@pytest.fixture(scope="module")
-def plain_pair(ranks: dict[bytes, int]) -> Pair:
-    return both(ranks, conversion.CL100K_PATTERN, PLAIN)
-
-
 def outcome(call: Any, *arguments: Any, **named: Any) -> Any:
     """The result of a call, or the class of its error."""
     try:
@@ -65,21 +60,7 @@ def same(pair: Pair, method: str, *arguments: Any, **named: Any) -> Any:
     return said[0]
 
 
-TEXTS = [text for _, text in generate(600, 5, specials=tuple(PLAIN))]
-
-
 # -- encoding
-
-
-def test_ordinary_text(pair: Pair) -> None:
-    for text in TEXTS:
-        ids = same(pair, "encode_ordinary", text)
-        same(pair, "encode", text, disallowed_special=())
-        same(pair, "decode", ids)
-        same(pair, "decode_with_offsets", ids)
-    assert same(pair, "decode", [0xC3], errors="strict") is UnicodeDecodeError
-    same(pair, "encode_ordinary_batch", TEXTS)
-    same(pair, "encode_ordinary_batch", tuple(TEXTS[:50]), num_threads=1)
 
 
 RULES: list[dict[str, Any]] = [
@@ -170,19 +151,7 @@ def test_odd_arguments(special_pair: Pair) -> None:
     assert said[0] == said[1] != []
 
 
-def test_unstable(plain_pair: Pair) -> None:
-    assert same(plain_pair, "encode_with_unstable", "x<|end|>") is ValueError  # test_api_fuzz compares results
-
-
 # -- decoding
-
-
-def test_the_tokens_are_the_callers_own(plain_pair: Pair) -> None:
-    expected = plain_pair[1].token_byte_values()
-    for _ in range(2):
-        found = plain_pair[0].token_byte_values()
-        assert found == expected
-        found.clear()
 
 
 def test_parts_that_do_not_fit(ranks: dict[bytes, int]) -> None:
@@ -250,24 +219,6 @@ def test_parts_of_other_types(ranks: dict[bytes, int], parts: dict[str, Any]) ->
     usual: dict[str, Any] = {"pat_str": "a", "mergeable_ranks": ranks, "special_tokens": {}}
     expected, found = (outcome(module.Encoding, "x", **{**usual, **parts}) for module in (theirs, ours))
     assert found == expected
-
-
-def test_an_empty_token(ranks: dict[bytes, int], recwarn: pytest.WarningsRecorder) -> None:
-    empty = len(ranks)
-    pair = both({**ranks, b"": empty}, conversion.R50K_PATTERN, {"<|endoftext|>": empty + 1, "<|en|>": empty + 2})
-    assert not recwarn
-    for text in TEXTS:
-        same(pair, "encode", text, allowed_special="all")
-    for token in (b"", "", "a", "<|en|>"):
-        same(pair, "encode_single_token", token)
-        same(pair, "_encode_single_piece", token)
-    for method in DECODERS:
-        for ids in ([empty], [empty, 97, empty], [97, empty + 1], []):
-            same(pair, method, ids)
-    same(pair, "decode_single_token_bytes", empty)
-    same(pair, "is_special_token", empty)
-    same(pair, "token_byte_values")
-    assert pair[0].n_vocab == pair[1].n_vocab == empty + 3
 
 
 def test_ranks_without_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

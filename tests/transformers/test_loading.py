@@ -51,25 +51,6 @@ def test_the_class_is_that_of_transformers(pair: tuple[Any, Any]) -> None:
     assert {key: value for key, value in state(ours).items() if theirs.get(key) != value} == {}
 
 
-def test_attributes(pair: tuple[Any, Any]) -> None:
-    stock, ours = pair
-    for name in (
-        *("all_special_tokens", "all_special_ids", "special_tokens_map", "vocab_size", "vocab", "added_tokens_encoder"),
-        *("pad_token_id", "eos_token", "unk_token_id", "bos_token", "model_max_length", "max_len_single_sentence"),
-        *("padding_side", "truncation_side", "model_input_names", "name_or_path", "max_len_sentences_pair"),
-    ):
-        assert getattr(ours, name) == getattr(stock, name), name
-    assert {key: str(value) for key, value in ours.added_tokens_decoder.items()} == {
-        key: str(value) for key, value in stock.added_tokens_decoder.items()
-    }
-    assert ours.get_vocab() == stock.get_vocab()
-    assert ours.get_added_vocab() == stock.get_added_vocab()
-    assert ours.num_special_tokens_to_add(True) == stock.num_special_tokens_to_add(True)
-    assert ours.convert_tokens_to_string(["a", "b"]) == stock.convert_tokens_to_string(["a", "b"])
-    with pytest.raises(AttributeError):
-        _ = ours.no_such_attribute
-
-
 @pytest.mark.skipif(not hasattr(os, "pread"), reason="no file can be held open here")
 def test_the_cache_may_go(
     repository: Path, settled: Path, opened: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
