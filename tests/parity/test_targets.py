@@ -107,7 +107,7 @@ def test_what_is_not_there(tmp_path: Path, target: str) -> None:
 def test_a_rank_file_that_is_not_the_published_one_is_refused(ranks: Path) -> None:
     imposter = ranks.with_name("cl100k_base.tiktoken")
     imposter.write_bytes(ranks.read_bytes())
-    with pytest.raises(UnknownVocabularyError, match="is not the published rank file of cl100k_base"):
+    with pytest.raises(UnknownVocabularyError, match="not the published rank file"):
         find(str(imposter)).open_reference()
 
 

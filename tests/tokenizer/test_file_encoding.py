@@ -201,7 +201,7 @@ def test_a_file_that_is_cut_meanwhile(gpt2: Tokenizer, path: Path) -> None:
     chunks = gpt2.encode_file(path, chunk_bytes=1000)
     next(chunks)
     os.truncate(path, 1500)
-    with pytest.raises(OSError, match=r"text\.txt' was cut from \d+ to 1500 bytes"):
+    with pytest.raises(OSError, match="was cut"):
         list(chunks)
 
 

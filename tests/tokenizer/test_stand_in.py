@@ -215,24 +215,6 @@ def test_a_component_written_in_python():
     check(reference, ours)
 
 
-@since((0, 23), "decodes an added token as it was added, not as the normalizer spells it")
-def test_saved_files(pair, tmp_path):
-    for number, tokenizer in enumerate(pair):
-        tokenizer.add_tokens(["[NEW]"])
-        tokenizer.enable_padding(length=5)
-        tokenizer.save(str(tmp_path / f"{number}.json"))
-        tokenizer.save(str(tmp_path / f"{number}.compact.json"), pretty=False)
-    for name in ("json", "compact.json"):
-        assert (tmp_path / f"1.{name}").read_bytes() == (tmp_path / f"0.{name}").read_bytes()
-    ours = pair[1]
-    if ours.engine == "native":
-        ours.save(tmp_path / "x.dat")
-        again = Tokenizer.from_file(tmp_path / "x.dat")
-        assert again.padding == ours.padding
-        assert again.to_str() == ours.to_str()
-        check(pair[0], again)
-
-
 def test_state_methods(pair):
     reference, ours = pair
     assert ours.__getstate__() == reference.__getstate__()

@@ -20,9 +20,6 @@ from crayon_hf.parity.inputs.strings import generate
 from crayon_hf.tiktoken import core
 from tests.api_fuzz.of_tiktoken import SPECIALS, ranks
 
-PATTERNS = {"r50k": conversion.R50K_PATTERN, "cl100k": conversion.CL100K_PATTERN, "o200k": conversion.O200K_PATTERN}
-PLAIN, ODD, NESTED, _ = SPECIALS
-
 Pair = tuple[ours.Encoding, theirs.Encoding]
 
 
@@ -31,19 +28,11 @@ def _ranks() -> dict[bytes, int]:
     return ranks()
 
 
-def both(ranks: dict[bytes, int], pattern: str, specials: dict[str, int]) -> Pair:
-    parts: dict[str, Any] = {"pat_str": pattern, "mergeable_ranks": ranks, "special_tokens": specials}
-    return ours.Encoding("small", **parts), theirs.Encoding("small", **parts)
-
-
-@pytest.fixture(scope="module", params=PATTERNS)
-def pair(request: pytest.FixtureRequest, ranks: dict[bytes, int]) -> Pair:
-    return both(ranks, PATTERNS[request.param], PLAIN)
-
-
 @pytest.fixture(scope="module", params=SPECIALS, ids=("plain", "odd", "nested", "none"))
 def special_pair(request: pytest.FixtureRequest, ranks: dict[bytes, int]) -> Pair:
-    return both(ranks, conversion.CL100K_PATTERN, request.param)
+    parts: dict[str, Any] = {"pat_str": conversion.CL100K_PATTERN, "mergeable_ranks": ranks}
+    parts["special_tokens"] = request.param
+    return ours.Encoding("small", **parts), theirs.Encoding("small", **parts)
 
 
 def outcome(call: Any, *arguments: Any, **named: Any) -> Any:
@@ -255,7 +244,8 @@ def test_a_name_of_a_megabyte(ranks: dict[bytes, int]) -> None:
 
 
 def test_without_the_library(ranks: dict[bytes, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    encoding = ours.Encoding("small", pat_str=conversion.CL100K_PATTERN, mergeable_ranks=ranks, special_tokens=NESTED)
+    parts: dict[str, Any] = {"mergeable_ranks": ranks, "special_tokens": SPECIALS[2]}
+    encoding = ours.Encoding("small", pat_str=conversion.CL100K_PATTERN, **parts)
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     assert encoding.decode(encoding.encode("some words")) == "some words"
     for call in (lambda: encoding.encode_with_unstable("a"), lambda: encoding.encode("<|a|>", allowed_special="all")):

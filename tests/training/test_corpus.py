@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from crayon_hf import (
-    BadRecordError,
     CorpusError,
     InvalidUtf8Error,
     train_bpe,
@@ -98,31 +97,6 @@ def test_json_lines(packing: str, ending: str, tmp_path: Path, batches: int) -> 
     path.write_bytes(PACKERS[packing](json_lines(ROWS, "content")))
     assert texts(path, column="content") == ROWS
     assert len(texts(path, format="text")) == len(ROWS)
-
-
-@pytest.mark.parametrize("packing", PACKERS)
-def test_records_that_are_wrong(packing: str, tmp_path: Path) -> None:
-    path = tmp_path / f"bad.jsonl{packing}"
-    for line in (
-        b"{",
-        b"[1]",
-        b'{"a": 1}',
-        b'{"text": 5}',
-        b'{"text": "\xff"}',
-        b"[" * 100_000,
-        b'{"text": "\\ud800"}',
-    ):
-        path.write_bytes(PACKERS[packing](json_lines(["ok", "ok"]) + b"\n" + line + b"\n"))
-        with pytest.raises(BadRecordError, match=r"bad\.jsonl.*, line 4"):
-            train_bpe(path)
-
-
-@pytest.mark.parametrize("packing", PACKERS)
-def test_text_that_is_not_utf8(packing: str, tmp_path: Path, batches: int) -> None:
-    path = tmp_path / f"bad.txt{packing}"
-    path.write_bytes(PACKERS[packing](b"ok\n\nok\xc3\xa9\xe6\xbc\n"))
-    with pytest.raises(InvalidUtf8Error, match=r"line 3 .* offset 4"):
-        train_bpe(path)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

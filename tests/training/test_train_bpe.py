@@ -160,25 +160,13 @@ def test_progress() -> None:
         train_bpe(TEXTS, show_progress=refuse)
 
 
-def test_what_is_written(tmp_path: Path) -> None:
-    for output, names in (
-        ("dir", ["tokenizer.dat", "tokenizer.json", "tokenizer_config.json"]),
-        ("a.json", ["a.dat", "a.json"]),
-        ("b.dat", ["b.dat", "b.json"]),
-    ):
-        made = train_bpe(TEXTS, vocab_size=280, output=tmp_path / output)
-        folder = tmp_path / "dir" if output == "dir" else tmp_path
-        assert sorted(path.name for path in folder.iterdir() if path.is_file()) == sorted(names)
-        for name in names:
-            if "config" not in name:
-                assert Tokenizer.from_file(folder / name).encode(TEXTS[0]).ids == made.encode(TEXTS[0]).ids
-            (folder / name).unlink()
-
-
 def test_a_result_that_is_not_native(tmp_path: Path) -> None:
-    """For a trained tokenizer that the engine does not support, only the tokenizer.json is written."""
+    """For a trained tokenizer that the engine does not support, only the tokenizer.json is written. An old cartridge
+    beside it is removed."""
+    train_bpe(TEXTS, vocab_size=260, output=tmp_path / "a.dat")
+    foreign: dict[str, Any] = {"pattern": crayon_hf.Regex(r"(?<x>\w)\k<x>"), "overwrite": True}
     with pytest.warns(crayon_hf.DelegatedWarning):
-        made = train_bpe(TEXTS, pattern=crayon_hf.Regex(r"(?<x>\w)\k<x>"), vocab_size=280, output=tmp_path / "a.dat")
+        made = train_bpe(TEXTS, vocab_size=280, output=tmp_path / "a.dat", **foreign)
     assert made.engine == "delegated"
     assert os.listdir(tmp_path) == ["a.json"]
     stock = tokenizers.Tokenizer.from_file(str(tmp_path / "a.json"))
@@ -245,16 +233,6 @@ def test_what_cannot_be_written_is_found_out_first(tmp_path: Path) -> None:
             train_bpe(never(), output=tmp_path / output)
     assert (tmp_path / "h.json").read_text() == "OLD"
     assert not (tmp_path / "nowhere").exists()
-
-
-def test_a_result_without_cartridge_leaves_no_old_one(tmp_path: Path) -> None:
-    output = tmp_path / "t.json"
-    train_bpe(TEXTS, vocab_size=260, output=output)
-    assert (tmp_path / "t.dat").exists()
-    pattern = crayon_hf.Regex(r"(?<=a)b|(?<x>a)\k<x>")
-    with pytest.warns(crayon_hf.DelegatedWarning):
-        train_bpe(TEXTS, vocab_size=260, pattern=pattern, output=output, overwrite=True)
-    assert os.listdir(tmp_path) == ["t.json"]
 
 
 @pytest.mark.parametrize("threads", [1, 3])

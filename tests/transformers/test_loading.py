@@ -22,7 +22,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 import crayon_hf
 from crayon_hf.transformers import snapshots
 from tests.support.versions import since
-from tests.transformers.comparing import Raised, outcome, plain
+from tests.transformers.comparing import outcome, plain
 
 TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu"
 
@@ -262,22 +262,6 @@ def test_crayon_tokenizer_fast(repository: Path, tmp_path: Path) -> None:
     assert isinstance(
         crayon_hf.AutoTokenizer.from_pretrained(tmp_path / "tokenizer.dat"), crayon_hf.CrayonTokenizerFast
     )
-
-
-def test_building_one(repository: Path) -> None:
-    path = str(repository / "tokenizer.json")
-    made = crayon_hf.CrayonTokenizerFast(tokenizer_file=path)
-    twin = PreTrainedTokenizerFast(tokenizer_file=path)
-    assert isinstance(made._tokenizer, crayon_hf.Tokenizer)
-    assert plain(made(TEXT)) == plain(twin(TEXT))
-    for backend in (twin._tokenizer, crayon_hf.Tokenizer.from_file(path)):
-        other = crayon_hf.CrayonTokenizerFast(tokenizer_object=backend)
-        assert isinstance(other._tokenizer, crayon_hf.Tokenizer)
-        assert other(TEXT)["input_ids"] == twin(TEXT)["input_ids"]
-    other._tokenizer = copy.deepcopy(twin._tokenizer)
-    assert isinstance(other._tokenizer, crayon_hf.Tokenizer)
-    assert isinstance(outcome(PreTrainedTokenizerFast), Raised)
-    assert outcome(crayon_hf.CrayonTokenizerFast) == outcome(PreTrainedTokenizerFast)
 
 
 @since((0, 23), "copies no DecodeStream")

@@ -1,4 +1,4 @@
-"""Saved cartridges, pickled classes and batches, and chat templates, against transformers."""
+"""Saved cartridges, pickled classes and batches, against transformers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import pytest
 from transformers import AutoTokenizer
 
 import crayon_hf
@@ -76,27 +75,6 @@ def test_pickled_batches(pair: tuple[Any, Any]) -> None:
         assert plain(dict(batch)) == plain(dict(expected))
         assert [one.tokens for one in batch.encodings] == [one.tokens for one in expected.encodings]
         assert plain(dict(copy.deepcopy(ours([TEXT, "a"], **arguments)))) == plain(dict(expected))
-
-
-def test_chat_templates(repositories: dict[str, Path]) -> None:
-    pytest.importorskip("jinja2")
-    stock = AutoTokenizer.from_pretrained(repositories["byte_level"])
-    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["byte_level"])
-    chat = [{"role": "user", "content": "Hello!"}, {"role": "assistant", "content": "Hi, it's 5."}]
-    for arguments in (
-        {"tokenize": False},
-        {"tokenize": True},
-        {"tokenize": True, "return_dict": True, "add_generation_prompt": True},
-        {"tokenize": True, "return_dict": True, "return_tensors": "np", "padding": "max_length", "max_length": 99},
-        {"tokenize": True, "truncation": True, "max_length": 5},
-    ):
-        assert plain(ours.apply_chat_template(chat, **arguments)) == plain(stock.apply_chat_template(chat, **arguments))
-        both = [chat, chat[:1]]
-        if arguments.get("return_tensors") is None:
-            assert plain(ours.apply_chat_template(both, **arguments)) == plain(
-                stock.apply_chat_template(both, **arguments)
-            )
-    assert ours.get_chat_template() == stock.get_chat_template()
 
 
 def test_target_mode_classes(tmp_path: Path, repositories: dict[str, Path]) -> None:
