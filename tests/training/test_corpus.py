@@ -113,6 +113,15 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         corpus_of(tmp_path / "a", format="xml")
 
 
+@pytest.mark.parametrize("name", ["a.parquet", "a.parquet.gz", "a.arrow"])
+def test_an_empty_file_of_columns(name: str, tmp_path: Path) -> None:
+    """It is not taken for a pipe, which has no size either."""
+    pytest.importorskip("pyarrow")
+    (tmp_path / name).touch()
+    with pytest.raises(CorpusError, match=name):
+        texts(tmp_path / name)
+
+
 def test_streams(tmp_path: Path, batches: int) -> None:
     data = "a\nlonger than a batch\n漢字".encode()
     assert texts(io.BytesIO(data)) == ["a\n", "longer than a batch\n", "漢字"]
