@@ -84,10 +84,10 @@ def test_a_cartridge_of_ranks_has_tiktoken_as_its_reference(ranks: Path, tmp_pat
 @pytest.mark.parametrize(
     ("against", "says"),
     [
-        ("tiktoken", "which tiktoken does not read: --against tokenizers compares it"),
-        ("sentencepiece", "which sentencepiece does not read: --against tokenizers compares it"),
-        ("transformers", "transformers opens directories: give its directory"),
-        ("tokenisers", "expected one of tiktoken, tokenizers, transformers, sentencepiece"),
+        ("tiktoken", "--against tokenizers"),
+        ("sentencepiece", "--against tokenizers"),
+        ("transformers", "give its directory"),
+        ("tokenisers", "expected one of tiktoken"),
     ],
 )
 def test_what_means_nothing_is_said(gpt2_like: Path, tmp_path: Path, against: str, says: str) -> None:
