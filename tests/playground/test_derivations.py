@@ -50,6 +50,16 @@ def test_merges_are_those_of_the_plain_rule(gpt2_like: Path, text: str) -> None:
             assert len(symbols(made["rows"][0][3])) == len(token.data) == len(ranks) + 1
 
 
+def test_tokens_of_the_pretoken(gpt2_like: Path) -> None:
+    tokenization, derivations = derivations_of(gpt2_like, b"an internationalization of")
+    longest = [number for number, token in enumerate(tokenization.tokens) if 2 <= token.start < token.end <= 23]
+    assert len(longest) > 1
+    for place, number in enumerate(longest):
+        made = derivations.derive(number)
+        assert [id for _, id in made["tokens"]] == [tokenization.tokens[each].id for each in longest]
+        assert made["at"] == place
+
+
 def test_a_long_piece(gpt2_like: Path) -> None:
     """A token of a pretoken too long to trace has the merges of its own bytes."""
     tokenization, derivations = derivations_of(gpt2_like, b"abcdefgh" * 1000)
@@ -61,6 +71,16 @@ def test_a_long_piece(gpt2_like: Path) -> None:
         assert [row[0] for row in made["rows"][1:]] == [f"{rank:,}" for rank in ranks]
 
 
+def test_longest_match_and_words(wordpiece_like: Path) -> None:
+    tokenization, derivations = derivations_of(wordpiece_like, "jumps ☃".encode())
+    for number, token in enumerate(tokenization.tokens[:-1]):
+        made = derivations.derive(number)
+        assert made["columns"] == ["id", "token"]
+        (last,) = [row for row in made["rows"] if row[1][0][1]]
+        assert last[0] == str(token.id)
+    assert derivations.derive(len(tokenization.tokens) - 1)["notes"] == ["No token matches here: the text is unknown."]
+
+
 @pytest.mark.parametrize("mode", ["exact", "greedy"])
 def test_every_token_has_steps(any_vocabulary: Path, wordpiece_like: Path, mode: str) -> None:
     for path in (any_vocabulary, wordpiece_like):
@@ -68,6 +88,13 @@ def test_every_token_has_steps(any_vocabulary: Path, wordpiece_like: Path, mode:
             tokenization, derivations = derivations_of(path, text.encode(), mode)
             for number, token in enumerate(tokenization.tokens):
                 check(derivations.derive(number), token.id, token.is_inserted)
+
+
+def test_any_bytes(gpt2_like: Path) -> None:
+    for mode in ("exact", "greedy"):
+        tokenization, derivations = derivations_of(gpt2_like, b"the \x80\x80\xff\xc3 qu", mode, Options(is_bytes=True))
+        for number, token in enumerate(tokenization.tokens):
+            check(derivations.derive(number), token.id, False)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama2", "t5-small", "bert-cased", "roberta-base", "qwen", "whisper-tiny"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 import warnings
@@ -94,6 +95,14 @@ def test_a_text_that_changes_is_refused():
         Reference(ids[:1]).step(reference, [ids[1], *ids])
     with pytest.raises(ValueError, match="cannot be decoded in a stream"):
         DecodeStream(ids[:1]).step(ours, [ids[1], *ids])
+
+
+def test_copies_go_their_own_ways(pair):
+    _, ours = pair
+    stream = DecodeStream([5, 6])
+    twins = [copy.copy(stream), copy.deepcopy(stream)]
+    said = [chunks(twin, ours, [7, 8, 9]) for twin in (stream, *twins)]
+    assert said[0] == said[1] == said[2]
 
 
 def test_every_way_of_a_step_goes_on_with_the_same_stream(pair):

@@ -30,6 +30,33 @@ def test_from_tokenizers_wants_one(ours):
         Tokenizer.from_tokenizers(reference)
 
 
+def test_a_refused_change_changes_nothing(ours):
+    ours.enable_truncation(4)
+    ours.enable_padding(length=9)
+    before = ours.to_str()
+    for call in (
+        lambda: ours.add_tokens(["ok", 5]),
+        lambda: ours.add_special_tokens("ok"),
+        lambda: setattr(ours, "normalizer", 5),
+        lambda: setattr(ours, "model", None),
+        lambda: ours.enable_truncation(5, stride=7),
+        lambda: ours.enable_padding(direction="up"),
+        lambda: ours.train_from_iterator(5),
+        lambda: ours.train(["/no/such/file"]),
+    ):
+        with pytest.raises(Exception):  # noqa: B017, PT011 - the library raises Exception itself for a missing file
+            call()
+    assert ours.to_str() == before
+
+
+def test_a_component_that_was_replaced_is_not_given_again(ours):
+    for component in (None, pre_tokenizers.Whitespace(), None):
+        assert ours.pre_tokenizer is not component
+        ours.encode("a b")  # it sees that nobody holds the component that was given, and keeps it
+        ours.pre_tokenizer = component
+        assert type(ours.pre_tokenizer) is type(component)
+
+
 @pytest.mark.concurrency
 @pytest.mark.parametrize("value", [1.5, -0.25, float("nan"), float("inf")])
 def test_a_dropout_that_no_model_can_have(ours, value):

@@ -181,6 +181,13 @@ def test_what_an_id_raises_is_raised(gpt2_like: Path, error: type[BaseException]
             one.decode_batch([[5], [5, Odd(error)]])
 
 
+def test_an_iterator_of_ids_is_read_once(gpt2_like: Path) -> None:
+    ours = Tokenizer.from_file(gpt2_like)
+    ids = ours.encode("some text").ids
+    assert ours.decode(iter([*ids, 10**6])) == ours.decode([*ids, 10**6]) == "some text"
+    assert ours.decode(iter(ids)) == "some text"
+
+
 LOOK_UPS = {
     "char_to_token": "char_pos",
     "char_to_word": "char_pos",

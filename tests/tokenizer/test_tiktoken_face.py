@@ -129,6 +129,18 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
+def unstable(encoding: ours.Encoding | theirs.Encoding, text: str, rule: dict[str, Any]) -> Any:
+    stable, completions = encoding.encode_with_unstable(text, **rule)
+    return stable, sorted(completions)  # the library gives them in any order
+
+
+def test_unstable(special_pair: Pair) -> None:
+    for rule in RULES[:7]:
+        for text in SPECIAL_TEXTS:
+            said = [outcome(unstable, encoding, text, rule) for encoding in special_pair]
+            assert said[0] == said[1], (text, rule)
+
+
 @pytest.mark.concurrency
 def test_odd_arguments(special_pair: Pair) -> None:
     for method, arguments, named in CALLS:
@@ -136,6 +148,8 @@ def test_odd_arguments(special_pair: Pair) -> None:
     for id in [*range(0, special_pair[1].max_token_value + 3, 7), *range(4998, 5008)]:
         same(special_pair, "decode_single_token_bytes", id)
     same(special_pair, "decode_bytes_batch", [[104], (300, 0xC3)], num_threads=2)
+    special_pair[0].token_byte_values().clear()  # it is the caller's own
+    same(special_pair, "token_byte_values")
     said = [encoding.encode_batch(text for text in ("words", "c")) for encoding in special_pair]
     assert said[0] == said[1] != []
 

@@ -125,7 +125,7 @@ def test_an_empty_file_of_columns(name: str, tmp_path: Path) -> None:
 def test_streams(tmp_path: Path, batches: int) -> None:
     data = "a\nlonger than a batch\n漢字".encode()
     assert texts(io.BytesIO(data)) == ["a\n", "longer than a batch\n", "漢字"]
-    assert texts(io.BytesIO(json_lines(ROWS)), format="jsonl") == ROWS
+    assert texts(io.BytesIO(json_lines(ROWS, "content")), format="jsonl", column="content") == ROWS
     for stream, how in ((data, {}), (json_lines(ROWS), {"format": "jsonl"})):
         assert [batch.done for batch in corpus_of(io.BytesIO(stream), **how).batches][-1] == len(stream)
     with pytest.raises(ValueError, match="parquet"):
