@@ -99,10 +99,11 @@ def test_a_text_that_changes_is_refused():
 
 def test_copies_go_their_own_ways(pair):
     _, ours = pair
-    stream = DecodeStream([5, 6])
-    twins = [copy.copy(stream), copy.deepcopy(stream)]
-    said = [chunks(twin, ours, [7, 8, 9]) for twin in (stream, *twins)]
-    assert said[0] == said[1] == said[2]
+    for prompt in ([5, 6], []):  # without a prompt, the first chunk can differ from a later one of the same ids
+        stream = DecodeStream(prompt)
+        twins = [copy.copy(stream), copy.deepcopy(stream)]
+        said = [chunks(twin, ours, ours.encode("the fox").ids) for twin in (stream, *twins)]
+        assert said[0] == said[1] == said[2]
 
 
 def test_every_way_of_a_step_goes_on_with_the_same_stream(pair):
