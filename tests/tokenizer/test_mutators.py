@@ -52,7 +52,7 @@ def test_a_refused_change_changes_nothing(ours):
 def test_a_component_that_was_replaced_is_not_given_again(ours):
     for component in (None, pre_tokenizers.Whitespace(), None):
         assert ours.pre_tokenizer is not component
-        ours.encode("a b")  # it sees that nobody holds the component that was given, and keeps it
+        ours.encode("a b")  # keeps the component, which has no other holder now
         ours.pre_tokenizer = component
         assert type(ours.pre_tokenizer) is type(component)
 
