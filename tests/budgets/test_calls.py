@@ -17,6 +17,15 @@ def tokenizer(template_like: Path) -> crayon_hf.Tokenizer:
     return crayon_hf.Tokenizer.from_file(template_like)
 
 
+def test_a_limit_ends_the_count(tokenizer: crayon_hf.Tokenizer) -> None:
+    whole = tokenizer.count_tokens(TEXT)
+    for limit in range(whole + 2):
+        assert tokenizer.count_tokens(TEXT, limit=limit) == min(whole, limit + 1)
+        assert tokenizer.count_tokens(TEXT.encode(), limit=limit) == min(whole, limit + 1)
+        assert tokenizer.count_tokens([TEXT, ""], limit=limit) == [min(whole, limit + 1), min(2, limit + 1)]
+        assert tokenizer.fits(TEXT, limit) == tokenizer.fits(TEXT.encode(), limit) == (whole <= limit)
+
+
 def test_special_tokens_count(tokenizer: crayon_hf.Tokenizer) -> None:
     for most in range(2, 30):
         for side in ("right", "left"):
@@ -29,6 +38,19 @@ def test_special_tokens_count(tokenizer: crayon_hf.Tokenizer) -> None:
     assert not tokenizer.fits("", 1)
 
 
+def test_ranges_are_those_of_slices(tokenizer: crayon_hf.Tokenizer) -> None:
+    index = crayon_hf.TokenIndex(tokenizer, TEXT)
+    for start, end in ((0, None), (3, 9), (-5, None), (9, 3), (-1000, 1000), (2, -2), (len(TEXT), None)):
+        ids = tokenizer.encode(TEXT[start:end], add_special_tokens=False).ids
+        assert (index.count(start, end), index.ids(start, end)) == (len(ids), ids)
+    assert index.count() == len(index.ids())
+    assert index.text == TEXT
+    assert index.longest(0, 10**30) == len(TEXT)
+    assert index.longest_before(len(TEXT), 10**30) == 0
+    assert index.longest(5, 0) == 5
+    assert index.longest_before(5, 0) == 5
+
+
 def test_an_index_keeps_the_tokenizer_as_it_was(template_like: Path) -> None:
     tokenizer = crayon_hf.Tokenizer.from_file(template_like)
     index, appender = crayon_hf.TokenIndex(tokenizer, "a seek b"), crayon_hf.Appender(tokenizer)
@@ -37,6 +59,20 @@ def test_an_index_keeps_the_tokenizer_as_it_was(template_like: Path) -> None:
     tokenizer.add_tokens(["seek"])
     appender.append("ek b")
     assert index.ids() == appender.ids == before != tokenizer.encode("a seek b", add_special_tokens=False).ids
+
+
+def test_an_appender_says_what_stays(tokenizer: crayon_hf.Tokenizer) -> None:
+    appender = crayon_hf.Appender(tokenizer)
+    shown: list[int] = []
+    for piece in (TEXT[i : i + 7] for i in range(0, len(TEXT), 7)):
+        kept = appender.append(piece)
+        shown[kept:] = appender.ids_from(kept)
+        assert shown == appender.ids == tokenizer.encode(appender.text, add_special_tokens=False).ids
+    assert appender.text == TEXT
+    assert appender.pop(len(TEXT)) == 0
+    assert (appender.text, appender.ids, appender.count, len(appender)) == ("", [], 0, 0)
+    assert appender.pop(0) == 0
+    assert appender.ids_from(-1) == appender.ids_from(5) == []
 
 
 @pytest.mark.parametrize(
