@@ -26,12 +26,15 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers, processors
+
+from tests.support import families
 
 # Fixtures for the tests of every folder.
 from tests.support.cartridge_fixtures import every_case, longest, longest_case, merging, small, source  # noqa: F401
 from tests.support.examples import fewer_examples
 from tests.support.libraries import INSTALLED, importorskip
+from tests.support.native_trainings import native  # noqa: F401
 from tests.support.refusing import refusing  # noqa: F401
 
 pytest.importorskip = importorskip  # for every test file
@@ -126,68 +129,51 @@ def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def gpt2_like(vocabularies: Path, training_text: list[str]) -> Path:
     """Byte-level BPE with the gpt2 pattern, a ByteLevel post-processor and one special token."""
-    tokenizer = _byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
+    tokenizer = families.byte_level(training_text, 2000, ["<|endoftext|>"])
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
-    return _train(tokenizer, training_text, vocabularies / "gpt2_like.json", ["<|endoftext|>"])
+    return _written(tokenizer, vocabularies / "gpt2_like.json")
 
 
 @pytest.fixture(scope="session")
 def llama3_like(vocabularies: Path, training_text: list[str]) -> Path:
     """Byte-level BPE with the llama3 pattern, `ignore_merges`, special tokens after the vocabulary, and a template that
     puts a special token first."""
-    path = _train(_byte_level(_split(LLAMA3_PATTERN)), training_text, vocabularies / "llama3_like.json", [])
-    document = json.loads(path.read_text(encoding="utf-8"))
+    document = json.loads(families.byte_level(training_text, 2000, [], _split(LLAMA3_PATTERN)).to_str())
     document["model"]["ignore_merges"] = True
     tokenizer = Tokenizer.from_str(json.dumps(document))
     tokenizer.add_special_tokens(
         [AddedToken(f"<|{name}|>", normalized=False) for name in ("begin_of_text", "end_of_text", "eot_id")]
     )
-    begin = tokenizer.token_to_id("<|begin_of_text|>")
-    tokenizer.post_processor = processors.Sequence(
-        [
-            processors.ByteLevel(trim_offsets=False),
-            processors.TemplateProcessing(
-                single="<|begin_of_text|> $A",
-                pair="<|begin_of_text|> $A <|begin_of_text|>:1 $B:1",
-                special_tokens=[("<|begin_of_text|>", begin)],
-            ),
-        ]
-    )
-    tokenizer.save(str(path))
-    return path
+    begin = families.template(tokenizer, "<|begin_of_text|> $A", "<|begin_of_text|> $A <|begin_of_text|>:1 $B:1")
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), begin])
+    return _written(tokenizer, vocabularies / "llama3_like.json")
 
 
 @pytest.fixture(scope="session")
 def qwen_like(vocabularies: Path, training_text: list[str]) -> Path:
     """Byte-level BPE with NFC, a pattern that separates digits, and special tokens after the vocabulary."""
-    tokenizer = _byte_level(_split(QWEN_PATTERN))
-    tokenizer.normalizer = normalizers.NFC()
-    path = _train(tokenizer, training_text, vocabularies / "qwen_like.json", [])
+    tokenizer = families.byte_level(training_text, 2000, [], _split(QWEN_PATTERN), normalizers.NFC())
     tokenizer.add_special_tokens(["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
-    tokenizer.save(str(path))
-    return path
+    return _written(tokenizer, vocabularies / "qwen_like.json")
 
 
 @pytest.fixture(scope="session")
 def roberta_like(vocabularies: Path, training_text: list[str]) -> Path:
     """Byte-level BPE with Roberta's post-processor, trimmed offsets, and a mask token that takes the space before
     it."""
-    tokenizer = _byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
-    path = _train(tokenizer, training_text, vocabularies / "roberta_like.json", ["<s>", "<pad>", "</s>", "<unk>"])
+    tokenizer = families.byte_level(training_text, 2000, ["<s>", "<pad>", "</s>", "<unk>"])
     tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
     tokenizer.post_processor = processors.RobertaProcessing(
         ("</s>", tokenizer.token_to_id("</s>")), ("<s>", tokenizer.token_to_id("<s>")), add_prefix_space=False
     )
-    tokenizer.save(str(path))
-    return path
+    return _written(tokenizer, vocabularies / "roberta_like.json")
 
 
 @pytest.fixture(scope="session")
 def template_like(vocabularies: Path, training_text: list[str]) -> Path:
     """Byte-level BPE with two special tokens and two type ids in its template, and added tokens with every flag."""
-    tokenizer = _byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
-    path = _train(tokenizer, training_text, vocabularies / "template_like.json", ["[CLS]", "[SEP]"])
+    tokenizer = families.byte_level(training_text, 2000, ["[CLS]", "[SEP]"])
     tokenizer.add_tokens(
         [
             AddedToken("crayon", single_word=True),
@@ -196,13 +182,8 @@ def template_like(vocabularies: Path, training_text: list[str]) -> Path:
             AddedToken("    "),
         ]
     )
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
-    )
-    tokenizer.save(str(path))
-    return path
+    tokenizer.post_processor = families.template(tokenizer, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1")
+    return _written(tokenizer, vocabularies / "template_like.json")
 
 
 @pytest.fixture(scope="session", params=["gpt2_like", "llama3_like", "qwen_like", "roberta_like", "template_like"])
@@ -215,24 +196,8 @@ def any_vocabulary(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="session")
 def wordpiece_like(vocabularies: Path, training_text: list[str]) -> Path:
     """WordPiece with BERT's components. With the fixture `refusing` the engine refuses it."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=1500, special_tokens=["[UNK]", "[CLS]", "[SEP]"], show_progress=False
-    )
-    tokenizer.train_from_iterator(training_text, trainer)
-    path = vocabularies / "wordpiece_like.json"
-    tokenizer.save(str(path))
-    return path
-
-
-def _byte_level(pre_tokenizer: pre_tokenizers.PreTokenizer) -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizer
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
+    tokenizer = families.word_piece(training_text, 1500, ["[UNK]", "[CLS]", "[SEP]"])
+    return _written(tokenizer, vocabularies / "wordpiece_like.json")
 
 
 def _split(pattern: str) -> pre_tokenizers.PreTokenizer:
@@ -240,13 +205,6 @@ def _split(pattern: str) -> pre_tokenizers.PreTokenizer:
     return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), byte_level])
 
 
-def _train(tokenizer: Tokenizer, text: list[str], path: Path, special_tokens: list[str]) -> Path:
-    trainer = trainers.BpeTrainer(
-        vocab_size=2000,
-        special_tokens=special_tokens,
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(text, trainer)
+def _written(tokenizer: Tokenizer, path: Path) -> Path:
     tokenizer.save(str(path))
     return path

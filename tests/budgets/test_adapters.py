@@ -116,7 +116,7 @@ class TestLlamaIndex:
                 assert tokenizer.count_tokens(whole, add_special_tokens=False) <= 40
         bare = kind(tokenizer, 40, 5, WORDS, include_metadata=False).get_nodes_from_documents(documents)
         assert len(bare) < len(nodes)
-        with pytest.raises(ValueError, match=r"the metadata of the document .* take all of it"):
+        with pytest.raises(ValueError, match="metadata"):
             kind(tokenizer, 6, 0, WORDS).get_nodes_from_documents(documents)
 
     def test_what_is_written_and_copied(self, kind, tokenizer, llama3_like):

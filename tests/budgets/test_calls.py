@@ -33,7 +33,7 @@ def test_special_tokens_count(tokenizer: crayon_hf.Tokenizer) -> None:
             assert part == tokenizer.truncate_text(TEXT, most - 2, side=side, add_special_tokens=False)
             assert tokenizer.count_tokens(part) <= most
     assert tokenizer.truncate_text(TEXT, 10**30) == TEXT
-    with pytest.raises(ValueError, match="special tokens around a text alone are 2"):
+    with pytest.raises(ValueError, match="special tokens"):
         tokenizer.truncate_text(TEXT, 1)
     assert not tokenizer.fits("", 1)
 

@@ -204,7 +204,7 @@ def test_what_is_no_chat(tokenizer: Any, gpt2_like: Path) -> None:
         chat.window([{"role": "assistant", "content": "Hello"}], 100)
     with pytest.raises(ValueError, match=r"max_tokens is -1"):
         chat.window([message], -1)
-    with pytest.raises(ValueError, match=r"max_tokens is 2: the last messages alone have \d+ tokens"):
+    with pytest.raises(ValueError, match="max_tokens is 2"):
         chat.window([message], 2, cut=True)
     parts = {"role": "user", "content": [{"type": "text", "text": "a long text " * 9}]}
     assert chat.window([parts, message], 40, cut=True) == [message]  # parts are kept whole or dropped

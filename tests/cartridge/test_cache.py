@@ -230,7 +230,7 @@ def test_what_was_not_used_for_longest_is_removed(
     assert cartridges(directory).keys() == {oldest}
     monkeypatch.setenv("CRAYON_CACHE_BYTES", "2 GB")
     for _ in range(2):  # the first call leaves no cartridge that the second could find
-        with pytest.raises(ValueError, match="CRAYON_CACHE_BYTES: '2 GB' is not a number of bytes"):
+        with pytest.raises(ValueError, match="CRAYON_CACHE_BYTES"):
             Tokenizer.from_file(llama3_like)
 
 

@@ -75,7 +75,7 @@ def test_the_largest_certificate(small: bytes) -> None:
     for text in (object_of(MOST + 1), "é" * MOST, "", "[]", "null", "{", "{}{}", '{"a":1,}', '{"a":' * 10**5):
         with pytest.raises(ValueError, match="the certificate is"):
             _core.with_certificate(small, text)
-    with pytest.raises(CartridgeError, match="section certificate is larger than 1 MiB"):
+    with pytest.raises(CartridgeError, match="certificate is larger"):
         _core.Engine.from_bytes(expected(small, object_of(MOST + 1)))
 
 
@@ -97,7 +97,7 @@ def test_what_a_certificate_of_a_file_can_be(small: bytes, tmp_path: Path) -> No
 def test_other_files(small: bytes) -> None:
     version_2 = _core.write_cartridge_v2(*_core.build_double_array([(b"a", 0)]))
     for certificate in (CERTIFICATE, None):
-        with pytest.raises(CartridgeError, match=r"version 2 \(CRAYON\) cartridge has no sections"):
+        with pytest.raises(CartridgeError, match="no sections"):
             _core.with_certificate(version_2, certificate)
         for content in (b"", b"C", b"CRAY", b"CRAY\3\0\0", b"CRAY\2\0\0", b"\0" * 4096, b'{"model": {}}' * 100):
             with pytest.raises(CartridgeError):

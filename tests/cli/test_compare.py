@@ -89,7 +89,7 @@ def test_unreadable_inputs(place: Path) -> None:
     assert "no file 'note' here, and no tokenizer 'note'" in failure(call("compare", "lite", "note", "notes.txt"))
     assert "none.txt" in failure(call("compare", "-t", "lite", "none.txt"))
     (place / "bad.txt").write_bytes(b"\xff")
-    assert "bad.txt: the text is not UTF-8: invalid byte at offset 0" in failure(call("compare", "lite", "bad.txt"))
+    assert "bad.txt: the text is not UTF-8" in failure(call("compare", "lite", "bad.txt"))
 
 
 def test_the_tables(place: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tokenizers
 
-from crayon_hf import Tokenizer, _core
+from crayon_hf import Tokenizer
 from crayon_hf.formats import convert
 from crayon_hf.formats.export import to_crayon_v2, to_gguf, to_tiktoken
 from crayon_hf.tokenizer_json.parts import BPE, whole_document
@@ -162,23 +162,3 @@ def test_what_fails_leaves_nothing(run, here, gpt2_like, wordpiece_like):
         assert "--to tokenizer.json" in message
     assert os.listdir(here) == ["far.json"]
     good(run("convert", "far.json", "--to", "tokenizer.json", "-o", "y.json"))
-
-
-@pytest.mark.slow
-@before_1("class that reads vocab.json and merges.txt")
-def test_no_file_of_the_source_is_lost(run, here, gpt2_like, slow):
-    """The json that is written with a cartridge may have the name of a source file, which must stay."""
-    for name in ("vocab.json", "merges.txt"):
-        (here / name).write_bytes((slow / name).read_bytes())
-    tokens = [chr(byte) for byte in range(97, 123)]
-    keys = [(token.encode(), id) for id, token in enumerate(tokens)]
-    (here / "old.dat").write_bytes(_core.write_cartridge_v2(*_core.build_double_array(keys)))
-    (here / "old.json").write_text(json.dumps(tokens))
-    before = {path.name: path.read_bytes() for path in here.iterdir()}
-    for arguments in (("vocab.json", "-o", "vocab.dat"), ("old.dat", "-o", "old.json"), ("old.dat", "-o", "./old.dat")):
-        assert "a file of the source, and would be overwritten" in failure(run("convert", *arguments))
-    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
-    # Converting again is allowed: it writes the same file.
-    (here / "same.json").write_bytes(gpt2_like.read_bytes())
-    good(run("convert", "same.json", "-o", "same.dat"))
-    assert (here / "same.json").read_bytes() == gpt2_like.read_bytes()

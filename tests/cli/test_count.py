@@ -81,9 +81,7 @@ def test_what_git_ignores_is_left_out(tmp_path: Path) -> None:
     assert names("build/") == ["build/c.txt"]  # a named directory is counted
     assert names("b.log", "sub/") == ["b.log", "sub/d.log", "total"]
     (tmp_path / "build" / ".gitignore").write_text("*")
-    assert "build/ has no files except hidden ones and files that .gitignore names (--no-ignore reads these)" in (
-        failure(call("count", "build/", cwd=tmp_path))
-    )
+    assert "--no-ignore" in failure(call("count", "build/", cwd=tmp_path))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names that are not text, and terminals")
@@ -132,12 +130,8 @@ def test_a_window(lite: Tokenizer, tmp_path: Path) -> None:
 
 
 def test_a_model_names_its_encoding_or_a_row(tmp_path: Path) -> None:
-    assert "--model gpt-4p is unknown to tiktoken: did you mean 'gpt-4'?" in (
-        failure(call("count", "a", "--model", "gpt-4p"), 2)
-    )
-    assert "--model and -t cannot be combined: gpt-4o has the encoding o200k_base" in (
-        failure(call("count", "a", "--model", "gpt-4o", "-t", "lite"), 2)
-    )
+    assert "did you mean 'gpt-4'?" in failure(call("count", "a", "--model", "gpt-4p"), 2)
+    assert "cannot be combined" in failure(call("count", "a", "--model", "gpt-4o", "-t", "lite"), 2)
     prices = tmp_path / "prices.csv"
     prices.write_text("model,input\nmine,1\ngpt-4o,2\n")
     assert good(call("count", "Hello, world!", "--model", "mine", "--prices", prices)) == "4 0.000004\n"

@@ -85,9 +85,7 @@ def test_texts_are_not_noted(place: Path, text: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_texts_and_files_are_not_mixed(place: Path, command: list[str]) -> None:
-    assert "cannot be combined: 'LICENSE' is a file, and 'nots.txt' is not" in error(
-        call(*command, "LICENSE", "nots.txt")
-    )
+    assert "'nots.txt' is not" in error(call(*command, "LICENSE", "nots.txt"))
     assert "cannot be combined" in error(call(*command, "text", "-f", "notes.txt"))
     assert "standard input (-) cannot be combined" in error(call(*command, "text", "-", stdin="x"))
 
@@ -154,7 +152,7 @@ def test_two_values_of_an_option_are_refused() -> None:
             first, second = ([*each.type.choices] if isinstance(each.type, click.Choice) else ["1", "2"])[:2]
             for option in each.opts:
                 message = error(call(name, option, first, option, second))
-                assert f"{option} takes one value, not both {first} and {second}" in message
+                assert f"not both {first} and {second}" in message
                 assert "not both" in error(call(name, f"{option}={first}", f"{each.opts[-1]}={second}"))
                 checked += 1
     assert checked > 80

@@ -54,24 +54,6 @@ def run(tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path) -> Run:
 # -- pages
 
 
-def test_tokens(run: Run, tiny: Path) -> None:
-    assert (
-        good(run("abc é\n", "-t", tiny))
-        == """\
-exact: 6 tokens (6 characters, 7 bytes)
-a│bc│·│‹C3›│‹A9›│↵
-
- id  text  bytes  chars
- 97  a     61     0-1
-256  bc    62 63  1-3
- 32  ·     20     3-4
-195  ‹C3›  C3     4-5
-169  ‹A9›  A9     4-5
- 10  ↵     0A     5-6
-"""
-    )
-
-
 def test_both_ways(run: Run, tiny: Path) -> None:
     assert (
         good(run("xabc ab", "-t", tiny, "--mode", "both", COLUMNS="64"))

@@ -56,8 +56,8 @@ def test_another_tokenizer_is_replaced_whole_or_stays(place: Path, command: list
     done = call(*command, "other")
     (message,) = done.stderr.decode().splitlines()
     assert (done.returncode, done.stdout) == (1, b"")
-    assert "other: has another tokenizer (added_tokens.json, additional_chat_templates/rag.jinja, " in message
-    assert message.endswith("choose another output, or replace it with --overwrite (overwrite=True)")
+    assert "added_tokens.json, additional_chat_templates/rag.jinja" in message
+    assert "--overwrite (overwrite=True)" in message
     assert contents(place / "other") == before
     assert call(*command, "other", "--overwrite").returncode == 0
     assert call(*command, "fresh").returncode == 0
@@ -111,7 +111,7 @@ def test_inputs_are_never_removed(place: Path) -> None:
     before = contents(place)
     for name in ("vocab.txt", "tokenizer.json"):
         message = call("train", f"other/{name}", "--format", "text", "-o", "other", "--overwrite").stderr.decode()
-        assert f"other/{name} is an input of the training and would be replaced" in message
+        assert f"other/{name} is an input" in message
     (place / "corpus").mkdir()
     (place / "corpus" / "merges.txt").write_text("low lower lowest\n" * 9)
     with pytest.raises(ValueError, match=r"merges\.txt is an input of the training"):

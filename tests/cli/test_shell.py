@@ -30,9 +30,7 @@ def test_tokenizer_by_path(gpt2_like: Path, llama3_like: Path, tmp_path: Path) -
     for name in (llama3_like, tmp_path / "x.dat", "other"):
         assert good(call("encode", TEXT, "--tokenizer", name, environment=home)) == f"{expected}\n"
     message = failure(call("encode", "x", "-t", "nobody", environment=home))
-    assert (
-        "no tokenizer 'nobody' (profiles: lite, other, science, standard, x; encodings of tiktoken: gpt2, " in message
-    )
+    assert "profiles: lite, other, science, standard, x; " in message
     for name in (tmp_path / "none.json", f"{tmp_path / 'empty'}/"):
         assert str(name).rstrip("/") in failure(call("encode", "x", "-t", name))
     assert "no-such-file" in failure(call("encode", "-f", "no-such-file"))

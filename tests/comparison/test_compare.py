@@ -212,7 +212,7 @@ def test_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_errors(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(b"abc\xff")
     (tmp_path / "zero.txt").write_bytes(b"abc\0")
-    with pytest.raises(InvalidUtf8Error, match=r"bad.txt: the text is not UTF-8: invalid byte at offset 3"):
+    with pytest.raises(InvalidUtf8Error, match=r"bad\.txt: .* offset 3"):
         crayon_hf.compare(["lite"], tmp_path / "bad.txt")
     with pytest.raises(InvalidUtf8Error, match=r"zero.txt is a binary file"):
         crayon_hf.compare(["lite"], tmp_path / "zero.txt")

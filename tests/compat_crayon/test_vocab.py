@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -184,18 +183,6 @@ def test_nothing_is_loaded(vocab, why):
     assert (info["profile_loaded"], info["vocab_size"], info["active_profile"]) == (False, None, None)
     assert empty.unk_token_id is None
     assert "a" not in empty
-
-
-def test_kinds_of_files(v2, gpt2_like, tmp_path):
-    Tokenizer.from_file(gpt2_like).save(tmp_path / "three.dat")
-    vocab, expected = CrayonVocab(), Tokenizer.from_file(gpt2_like).encode(TEXTS[1]).ids
-    for path in (tmp_path / "three.dat", str(tmp_path / "three.dat"), gpt2_like):
-        vocab.load_profile(path)
-        assert vocab.tokenize(TEXTS[1]) == expected
-        assert vocab.current_profile_path == str(path)
-        assert vocab.get_info()["active_profile"] == Path(path).name
-    vocab.load_profile(v2)
-    assert vocab.tokenize("the") == [9]
 
 
 def test_names(v2, tmp_path, monkeypatch, gpt2_like):

@@ -83,7 +83,7 @@ def test_merges_that_were_made_to_collide() -> None:
         vocab = BYTE_TOKENS | {left + right: 256 + rank for rank, (left, right) in enumerate(merges)}
         source = byte_level(vocab, json.dumps(merges))
         if not is_native:
-            with pytest.raises(UnsupportedError, match="a vocabulary whose merges were made to collide"):
+            with pytest.raises(UnsupportedError, match="collide"):
                 reference_impl.compiled(source)
             continue
         engine, reference = reference_impl.open_engine(source), tokenizers.Tokenizer.from_str(source)

@@ -157,7 +157,7 @@ def test_a_device_that_cannot_be_had_leaves_the_tokenizer_where_it_is(put, token
 def test_auto_goes_on_on_the_cpu_with_one_warning(put, tokenizer):
     put("cuda", TOO_LITTLE)
     expected = lists(tokenizer.encode_ragged(MANY))
-    with pytest.warns(DeviceWarning, match="allocating memory: .*: the CPU encodes, with the same ids") as caught:
+    with pytest.warns(DeviceWarning, match="the CPU encodes") as caught:
         tokenizer.to("auto")
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
@@ -178,7 +178,7 @@ def test_a_call_that_fails(put, tokenizer):
     with pytest.raises(DeviceError, match=r"starting a kernel: .* fails for a test"):
         strict.encode_ragged(MANY)
     _core._testing.fail_on_device(device, "launch", 3, "failed")
-    with pytest.warns(DeviceWarning, match="fails for a test: the CPU encodes, with the same ids"):
+    with pytest.warns(DeviceWarning, match="the CPU encodes"):
         assert lists(tolerant.encode_ragged(MANY)) == expected
     for one in (strict, tolerant):
         assert one.device == "cuda:0"
@@ -206,7 +206,7 @@ def test_a_vocabulary_that_no_device_encodes(put, wordpiece_like):
     cuda = put("cuda", ENOUGH)
     tokenizer = Tokenizer.from_file(wordpiece_like)
     expected = lists(tokenizer.encode_ragged(MANY))
-    with pytest.warns(DeviceWarning, match="no device supports this vocabulary: its model works on text"):
+    with pytest.warns(DeviceWarning, match="no device supports"):
         tokenizer.to("cuda")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -4,62 +4,35 @@ from __future__ import annotations
 
 import html
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from crayon_hf import AutoTokenizer, Tokenizer
 from crayon_hf.display.html import MOST_TOKENS
-
-HOSTILE = (
-    "</span><script>document.title='owned'</script>",
-    "<img src=x onerror=\"document.title='owned'\">",
-    "\" onmouseover=\"document.title='owned'",
-    "</style></div>' & &lt; &#60;",
-    "\u202egnp.exe\u202c \u0000\x1b[31m \ud7ff\ufeff\u200b",
-)
+from tests.playground.client import HOSTILE
+from tests.support.pages import Page
 
 
-class Tags(HTMLParser):
-    """Collects the tags, attributes and titles of an HTML fragment."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: set[str] = set()
-        self.titles: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-        self.titles += [value or "" for name, value in attrs if name == "title"]
-        if tag not in ("br", "wbr", "meta"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
+def titles_of(page: Page) -> list[str]:
+    return [attributes["title"] for _, attributes in page.elements if "title" in attributes]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_text(text: str, gpt2_like: Path, wordpiece_like: Path) -> None:
     for path in (gpt2_like, wordpiece_like):
-        shown = Tags(Tokenizer.from_file(path).encode(text)._repr_html_())
-        assert set(shown.tags) <= {"style", "div", "b", "i", "span", "u", "br", "wbr"}
-        assert shown.attributes <= {"class", "title"}
-        assert shown.open == []
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e\u200b\ufeff]", "".join(shown.titles))
+        shown = Page(Tokenizer.from_file(path).encode(text)._repr_html_())
+        assert {tag for tag, _ in shown.elements} <= {"style", "div", "b", "i", "span", "u", "br", "wbr"}
+        assert {name for _, attributes in shown.elements for name in attributes} <= {"class", "title"}
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e\u200b\ufeff]", "".join(titles_of(shown)))
 
 
 def test_an_encoding(gpt2_like: Path) -> None:
     encoding = Tokenizer.from_file(gpt2_like).encode("Hello world\n")
-    shown = Tags(encoding._repr_html_())
-    assert len(shown.titles) == len(encoding)
+    shown = Page(encoding._repr_html_())
+    assert len(titles_of(shown)) == len(encoding)
     for title, id, token, (start, end) in zip(
-        shown.titles, encoding.ids, encoding.tokens, encoding.offsets, strict=True
+        titles_of(shown), encoding.ids, encoding.tokens, encoding.offsets, strict=True
     ):
         assert title.splitlines()[0] == f"id {id}"
         assert title.splitlines()[1] == f"token {token}"

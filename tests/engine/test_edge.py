@@ -111,7 +111,7 @@ def test_lone_surrogates(flavor: str) -> None:
         ]
         for call in calls:
             if flavor == "oniguruma":
-                with pytest.raises(TypeError, match="has a lone surrogate, which is not valid text"):
+                with pytest.raises(TypeError, match="lone surrogate"):
                     call()
             else:
                 replaced = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -9,8 +9,6 @@ from crayon_hf.parity.inputs.strings import generate
 from tests.support.random_tokenizers import ESCAPED, PREPENDED
 
 PREFIXED = {"type": "Sequence", "normalizers": [PREPENDED, ESCAPED]}
-DAMAGED = (b"[]", b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [5]}}', b"[" * 100_000)
-"""Contents of files that are not a valid tokenizer.json."""
 
 
 def converted_of(document: dict[str, Any], **config: Any) -> Converted:

@@ -133,16 +133,6 @@ def test_errors(sources, encoding, tmp_path):
 # -- existing files in a directory
 
 
-def test_settings_that_are_there_stay(sources, tmp_path):
-    old = {"tokenizer_class": "GPT2Tokenizer", "model_max_length": 77, "clean_up_tokenization_spaces": True}
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps(old))
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    write(convert(sources["bert"]), tmp_path)
-    config = json.loads((tmp_path / "tokenizer_config.json").read_text())
-    assert {key: config[key] for key in old} == {**old, "tokenizer_class": "BertTokenizer"}
-    assert (tmp_path / "model.safetensors").read_bytes() == b"weights"
-
-
 def contents(path: Path) -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 

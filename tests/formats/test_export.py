@@ -12,10 +12,11 @@ import tokenizers
 
 from crayon_hf import Tokenizer, UnsupportedError, VocabularyError, _core
 from crayon_hf.formats import convert
-from crayon_hf.formats.converted import Converted, written
+from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.crayon_v2 import read_companion, read_crayon_v2
-from crayon_hf.formats.export import Ranks, to_crayon_v2, to_tiktoken
+from crayon_hf.formats.export import Ranks, to_crayon_v2, to_gguf, to_sentencepiece, to_tiktoken
 from crayon_hf.formats.tiktoken import RankFile, read_ranks, tokenizer_json
+from tests.formats.export_samples import converted_of
 
 TEXTS = [
     "",
@@ -30,10 +31,6 @@ def document_of(path: Path) -> dict:
     return json.loads(path.read_bytes())
 
 
-def converted_of(document: dict) -> Converted:
-    return Converted(written(document), {}, "tokenizers")
-
-
 def reference(ranks: Ranks) -> tiktoken.Encoding:
     return tiktoken.Encoding(
         "back", pat_str=ranks.pattern, mergeable_ranks=read_ranks(ranks.data), special_tokens=ranks.special_tokens
@@ -42,9 +39,6 @@ def reference(ranks: Ranks) -> tiktoken.Encoding:
 
 def keys_of(cartridge: bytes) -> dict[bytes, int]:
     return dict(_core.list_double_array(*_core.read_cartridge_v2(cartridge)))
-
-
-# -- tokenizer.json
 
 
 # -- ranks
@@ -147,19 +141,26 @@ def test_no_longest_match(wordpiece_like, gpt2_like):
         to_crayon_v2(changed(gpt2_like, vocab={"a": 0, "b": 0}, merges=[]))
 
 
+EXPORTS = (to_tiktoken, to_gguf, to_sentencepiece, to_crayon_v2)
+DAMAGED = (
+    b"[]",
+    b'{"model": 5}',
+    b'{"model": {"type": "BPE", "vocab": 5}}',
+    b'{"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}}',
+    b'{"model": {"type": "Unigram", "vocab": [5]}}',
+    b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": [{"id": 5}]}',
+    b"[" * 100_000,
+)
+DAMAGED_MERGES = b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [5]}}'
+
+
 @pytest.mark.parametrize(
-    "data",
+    ("export", "data"),
     [
-        b"[]",
-        b'{"model": 5}',
-        b'{"model": {"type": "BPE", "vocab": 5}}',
-        b'{"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}}',
-        b'{"model": {"type": "Unigram", "vocab": [5]}}',
-        b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": [{"id": 5}]}',
-        b"[" * 100_000,
+        *((export, data) for export in EXPORTS for data in DAMAGED),
+        *((export, DAMAGED_MERGES) for export in EXPORTS[:-1]),  # a version 2 cartridge has no merges
     ],
 )
-def test_damaged_tokenizer_json(data):
-    for export in (to_tiktoken, to_crayon_v2):
-        with pytest.raises(VocabularyError):
-            export(Converted(data, {}, "tokenizers"))
+def test_damaged_tokenizer_json(export, data):
+    with pytest.raises(VocabularyError):
+        export(Converted(data, {}, "tokenizers"))

@@ -10,17 +10,17 @@ from typing import Any
 import gguf
 import pytest
 
-from crayon_hf import Tokenizer, UnsupportedError, VocabularyError, _core
+from crayon_hf import Tokenizer, UnsupportedError, _core
 from crayon_hf.formats import convert
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.export import to_gguf
 from crayon_hf.formats.gguf import read_gguf
-from crayon_hf.formats.gguf_file import metadata_file, read_metadata
+from crayon_hf.formats.gguf_file import read_metadata
 from crayon_hf.tokenizer_json.parts import BPE, added_token, byte_level, split, whole_document
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from parity.llama_cpp.made import made, texts_for, write
 from parity.llama_cpp.plain import Plain, Vocabulary
-from tests.formats.export_samples import DAMAGED, PREFIXED, converted_of, hostile
+from tests.formats.export_samples import PREFIXED, converted_of, hostile
 from tests.support.random_tokenizers import BYTES, ESCAPED, SPACE, RandomDocument
 
 _PLAIN = f"é日\u0301{SPACE}"
@@ -113,33 +113,6 @@ def wordpiece(
             added_tokens=[*(added_token(vocab[token], token) for token in tokens[:3]), *more],
         )
     )
-
-
-def test_round_trip_of_the_metadata(tmp_path: Path) -> None:
-    import numpy as np
-
-    metadata = {
-        "general.architecture": "llama",
-        "general.flag": True,
-        "tokenizer.number": 2**32 - 1,
-        "tokenizer.texts": ["", "é", "a b"],
-        **{
-            f"tokenizer.{name}": np.array([1, 2, 3], name) for name in ("int32", "float32", "uint8", "int64", "float64")
-        },
-        "tokenizer.empty": [],
-    }
-    path = tmp_path / "x.gguf"
-    path.write_bytes(metadata_file(metadata))
-    again = read_metadata(path)
-    fields = gguf.GGUFReader(path).fields
-    assert again.keys() == metadata.keys()
-    for name, value in metadata.items():
-        for found in (again[name], fields[name].contents()):
-            assert (
-                list(found) == list(value)
-                if name.startswith("tokenizer.") and name != "tokenizer.number"
-                else found == value
-            )
 
 
 def test_chat_template_and_length(gpt2_like: Path, tmp_path: Path) -> None:
@@ -238,12 +211,6 @@ def test_tokens_around_and_holes(tmp_path: Path) -> None:
     check(over_bytes(added_tokens=[added_token(300, "<x>")]), texts, tmp_path / "x.gguf")
     letters = {chr(char): id for id, char in enumerate(BYTE_LEVEL.values())}
     check(over_bytes(more={"vocab": {**letters, "ab": 260}, "merges": [("a", "b")]}), texts, tmp_path / "x.gguf")
-
-
-@pytest.mark.parametrize("data", DAMAGED)
-def test_damaged_tokenizer_json(data: bytes) -> None:
-    with pytest.raises(VocabularyError):
-        to_gguf(Converted(data, {}, "tokenizers"))
 
 
 # -- random tokenizers and files

@@ -23,6 +23,7 @@ from crayon_hf.formats.pieces import (
     config_of,
     document_of,
 )
+from tests.support.sentencepiece_models import model_of
 
 BASE = [Piece("<unk>", 0, UNKNOWN), Piece("<s>", 0, CONTROL), Piece("</s>", 0, CONTROL), Piece("▁", -4, NORMAL)]
 KANA = [Piece("あ", -3, NORMAL), Piece("い", -4, NORMAL), Piece("▁あ", -4, NORMAL), Piece("あい", -3.5, NORMAL)]
@@ -49,16 +50,8 @@ CRAFTED = {
 
 
 def library(pieces: list[Piece], model: str, options: dict) -> sentencepiece.SentencePieceProcessor:
-    schema = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
-    proto = schema.ModelProto()
-    for text, score, kind in pieces:
-        proto.pieces.add(piece=text, score=score, type=kind)
-    proto.trainer_spec.model_type = MODELS[model]
-    proto.normalizer_spec.name = "identity"
-    for name, value in options.items():
-        spec = proto.trainer_spec if hasattr(proto.trainer_spec, name) else proto.normalizer_spec
-        setattr(spec, name, value)
-    return sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
+    data = model_of(pieces, MODELS[model], name="identity", **options)
+    return sentencepiece.SentencePieceProcessor(model_proto=data)
 
 
 def compare(pieces: list[Piece], model: str, options: dict, alphabet: list[str], count: int = 1500) -> None:

@@ -21,11 +21,11 @@ from crayon_hf import (
 )
 from crayon_hf.formats import convert, piece_texts
 from crayon_hf.formats import sentencepiece as sentencepiece_reader
-from crayon_hf.formats.piece_types import NORMAL, UNUSED, Piece
+from crayon_hf.formats.piece_types import NORMAL, UNKNOWN, UNUSED, Piece
 from crayon_hf.formats.protobuf import Message
 from crayon_hf.formats.sentencepiece import read_sentencepiece
 from crayon_hf.parity.inputs.strings import generate
-from tests.support.sentencepiece_models import trained
+from tests.support.sentencepiece_models import model_of, trained
 
 NEWER = re.compile("[\ua7f1-\ua7f4\U00010500-\U0001e0ff]")
 """Ranges with letters newer than Unicode 9, which rules do not compose with marks."""
@@ -162,7 +162,7 @@ def test_vocabulary_and_any_ids(model):
 def test_rules_for_decoded_text(sentences, name, tmp_path):
     table = tmp_path / "rules.tsv"
 
-    def model_of(*rules: tuple[str, str], normalizer: str = "identity") -> Model:
+    def with_rules(*rules: tuple[str, str], normalizer: str = "identity") -> Model:
         lines = ("\t".join(" ".join(f"{ord(char):X}" for char in side) for side in rule) for rule in rules)
         table.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         options = {"normalization_rule_name": normalizer, "denormalization_rule_tsv": str(table)}
@@ -170,14 +170,14 @@ def test_rules_for_decoded_text(sentences, name, tmp_path):
 
     texts = ["th the htt o\u2019clock", "ththe aé thé", " a  th ", "", "tht\u2047\U0001f600", *sentences[:20]]
     many = (("th", "Z"), ("\u2019", "'"), ("e", "ÉÈ"), ("thus", "1"), (" ", "_"), ("\u2047", "?"))
-    for model in (model_of(*many, normalizer="nmt_nfkc"), model_of(("t", ""), ("e", "E"))):
+    for model in (with_rules(*many, normalizer="nmt_nfkc"), with_rules(("t", ""), ("e", "E"))):
         rows = model.library.encode(texts)
         wanted = model.library.decode(rows)
         assert wanted != texts
         assert model.ours.decode_batch(rows) == model.stock.decode_batch(rows) == wanted
     for rules in ([("th", "1"), ("he", "2")], [("a", "b"), ("b", "c")], [("t", ""), ("th", "x")]):
         with pytest.raises(UnsupportedError, match="decoded"):
-            model_of(*rules)
+            with_rules(*rules)
 
 
 def opened(data: bytes, path: Path) -> tuple[sentencepiece.SentencePieceProcessor, Tokenizer]:
@@ -189,20 +189,6 @@ def opened(data: bytes, path: Path) -> tuple[sentencepiece.SentencePieceProcesso
     return sentencepiece.SentencePieceProcessor(model_proto=data), ours
 
 
-def model_of(pieces: list[tuple[str, float, int]], kind: int, **options: bool) -> bytes:
-    """A model with these pieces (text, score, kind) and an unknown piece. `options` are fields of its trainer or
-    normalizer specification."""
-    proto = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
-    proto.trainer_spec.model_type = kind
-    for name, value in options.items():
-        setattr(proto.trainer_spec if hasattr(proto.trainer_spec, name) else proto.normalizer_spec, name, value)
-    proto.pieces.add(piece="<unk>", type=2)
-    for text, score, type_ in pieces:
-        proto.pieces.add(piece=text, score=score, type=type_)
-    data: bytes = proto.SerializeToString()
-    return data
-
-
 BPE = 2
 
 
@@ -210,7 +196,8 @@ ONE_SCORE = [("ab", -1.0, NORMAL), ("ba", -1.0, NORMAL), ("aba", -1.0, NORMAL), 
 
 
 def test_a_model_that_no_json_says(tmp_path):
-    data = model_of([(char, -9.0, NORMAL) for char in "ab"] + ONE_SCORE, BPE)
+    pieces = [("<unk>", 0.0, UNKNOWN), *((char, -9.0, NORMAL) for char in "ab"), *ONE_SCORE]
+    data = model_of(pieces, BPE)
     _, ours = opened(data, tmp_path / "x.model")
     with pytest.raises(UnsupportedError, match="pieces of one score"):
         convert(tmp_path / "x.model")

@@ -74,7 +74,7 @@ def test_what_crayon_build_asks_for() -> None:
     assert names("cpu") == ([], True)
     assert names("hip, cuda") == names("cuda,hip") == (["cuda", "hip"], True)
     assert names("hip") == (["hip"], True)
-    with pytest.raises(BuildError, match="CRAYON_BUILD has rocm: it may have cpu, cuda, hip"):
+    with pytest.raises(BuildError, match="CRAYON_BUILD has rocm"):
         gpu_build.wanted("cuda,rocm")
 
 

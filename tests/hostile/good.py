@@ -4,15 +4,15 @@ here."""
 from __future__ import annotations
 
 import json
-import tempfile
 import tokenize
 from functools import cache
 from pathlib import Path
 
-from tokenizers import pre_tokenizers, processors
+from tokenizers import processors
 
 from crayon_hf import _core
-from tests import conftest
+from tests.conftest import SENTENCES
+from tests.support import families
 from tests.support.cartridge_cases import compiled, structure
 from tests.support.cartridge_text import text_source
 
@@ -22,13 +22,10 @@ TEXT = "The quick brown fox; naïve crayon <mask> 12345, \u4e2d\u6587."
 @cache
 def byte_source() -> bytes:
     """A ``tokenizer.json`` whose cartridge has byte tables with no empty section."""
-    text = [*conftest.SENTENCES * 20, Path(tokenize.__file__).read_text(encoding="utf-8")]
-    tokenizer = conftest._byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
+    text = [*SENTENCES * 20, Path(tokenize.__file__).read_text(encoding="utf-8")]
+    tokenizer = families.byte_level(text, 2000, ["<|endoftext|>"])
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
-    with tempfile.TemporaryDirectory() as directory:
-        path = conftest._train(tokenizer, text, Path(directory) / "bytes.json", ["<|endoftext|>"])
-        document = json.loads(path.read_text(encoding="utf-8"))
-    return json.dumps(structure(document), ensure_ascii=False).encode()
+    return json.dumps(structure(json.loads(tokenizer.to_str())), ensure_ascii=False).encode()
 
 
 def byte_tables() -> bytes:

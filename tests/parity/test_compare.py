@@ -52,18 +52,6 @@ def compare(
     return comparison.run(given)
 
 
-MODES = [DEFAULT, Mode(add_special_tokens=False), Mode(words=True), Mode(special_as_text=True)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.label or "default")
-def test_the_reference_agrees_with_itself(any_vocabulary: Path, stand_in: ModuleType, mode: Mode) -> None:
-    result = compare(any_vocabulary, stand_in.Agrees, mode, fast=True)
-    assert result.total == N
-    assert result.total_differing == 0, result.differences[0].lines()
-    assert dict(result.inputs) == dict.fromkeys(CATEGORIES, 6)
-
-
 def test_windows_that_a_side_refuses_are_errors(gpt2_like: Path, stand_in: ModuleType) -> None:
     side = find(str(gpt2_like)).reference_side()
     mode = Mode(max_length=4, stride=5)

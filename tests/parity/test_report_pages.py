@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from hashlib import sha256
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
@@ -17,8 +16,8 @@ from crayon_hf.parity.report.markdown import to_markdown
 from crayon_hf.util.markdown import escaped
 from crayon_hf.util.page.words import visible
 from tests.parity.report_samples import HOSTILE, SAMPLES, agreeing, filled
+from tests.support.pages import Page
 
-VOID = {"meta", "link", "wbr"}
 ADDRESSES = {"href", "src", "srcset", "action", "formaction", "data", "poster", "xlink:href", "background", "cite"}
 SEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]")
 
@@ -33,45 +32,6 @@ foreign = st.one_of(
         max_size=8,
     ).map("".join),
 )
-
-
-class Page(HTMLParser):
-    """Collects the elements of an HTML page, and its text outside styles and script. The page must be well nested."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.text = ""
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.raw = {"style": "", "script": ""}
-        self._open: list[str] = []
-        self.feed(page)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _ in attrs}) == len(attrs), (tag, attrs)
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self._open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self._open and self._open[-1] in self.raw:
-            self.raw[self._open[-1]] += data
-        else:
-            self.text += data
-
-    def handle_comment(self, data: str) -> None:
-        pytest.fail(f"a comment: {data!r}")
-
-    def unknown_decl(self, data: str) -> None:
-        pytest.fail(f"a declaration: {data!r}")
 
 
 def shape(page: Page) -> list[tuple[str, tuple[str, ...]]]:

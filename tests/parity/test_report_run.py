@@ -242,11 +242,10 @@ def test_transformers_has_to_use_the_cartridge(wordpiece_like: Path, tmp_path: P
     before = (repository / "tokenizer.dat").read_bytes()
     options = [*FEW, "--text", text, "--against", "transformers"]
     said = refused(capfd, repository, *options, "--certify")
-    assert "transformers makes another tokenizer of these files than the cartridge says (normalizer" in said
-    assert said.endswith("so this report does not compare the cartridge")
+    assert "than the cartridge says (normalizer" in said
     assert (repository / "tokenizer.dat").read_bytes() == before
     assert command(repository, *options) == 0  # without --certify it is only a note
-    assert "so this report does not compare the cartridge" in capfd.readouterr().out
+    assert "does not compare the cartridge" in capfd.readouterr().out
 
 
 def test_what_was_pulled_is_not_certified(

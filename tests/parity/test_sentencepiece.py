@@ -13,6 +13,7 @@ import parity.sentencepiece.__main__ as suite
 from crayon_hf import Tokenizer
 from crayon_hf.parity.compare.records import Mode
 from crayon_hf.parity.compare.sentencepiece_side import OurPiecesSide, SentencePieceSide
+from tests.support.sentencepiece_models import model_of
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +29,8 @@ def test_agreement(model: Path, text: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_unknown_pieces_have_their_name() -> None:
-    proto = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
-    for text, score, kind in (("<unk>", 0.0, 2), ("\u2581", -1.0, 1), ("a", -1.0, 1)):
-        proto.pieces.add(piece=text, score=score, type=kind)
-    side = SentencePieceSide(
-        import_module("sentencepiece").SentencePieceProcessor(model_proto=proto.SerializeToString())
-    )
+    data = model_of([("<unk>", 0.0, 2), ("\u2581", -1.0, 1), ("a", -1.0, 1)], 1)
+    side = SentencePieceSide(import_module("sentencepiece").SentencePieceProcessor(model_proto=data))
     (outcome,) = side.outcomes([("a\u2603",)], Mode())
     assert outcome.fields["pieces"] == ["\u2581", "a", "<unk>"]
 

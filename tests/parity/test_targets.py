@@ -84,10 +84,10 @@ def test_a_cartridge_of_ranks_has_tiktoken_as_its_reference(ranks: Path, tmp_pat
 @pytest.mark.parametrize(
     ("against", "says"),
     [
-        ("tiktoken", "which tiktoken does not read: --against tokenizers compares it"),
-        ("sentencepiece", "which sentencepiece does not read: --against tokenizers compares it"),
-        ("transformers", "transformers opens directories: give its directory"),
-        ("tokenisers", "expected one of tiktoken, tokenizers, transformers, sentencepiece"),
+        ("tiktoken", "--against tokenizers"),
+        ("sentencepiece", "--against tokenizers"),
+        ("transformers", "give its directory"),
+        ("tokenisers", "expected one of tiktoken"),
     ],
 )
 def test_what_means_nothing_is_said(gpt2_like: Path, tmp_path: Path, against: str, says: str) -> None:
@@ -107,7 +107,7 @@ def test_what_is_not_there(tmp_path: Path, target: str) -> None:
 def test_a_rank_file_that_is_not_the_published_one_is_refused(ranks: Path) -> None:
     imposter = ranks.with_name("cl100k_base.tiktoken")
     imposter.write_bytes(ranks.read_bytes())
-    with pytest.raises(UnknownVocabularyError, match="is not the published rank file of cl100k_base"):
+    with pytest.raises(UnknownVocabularyError, match="not the published rank file"):
         find(str(imposter)).open_reference()
 
 

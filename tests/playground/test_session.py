@@ -242,10 +242,3 @@ def test_places_beyond_the_end(session: Session, gpt2_like: Path) -> None:
     with pytest.raises(BadRequestError, match="panel"):
         session.check(make_request("x", gpt2_like, panel=1))
     assert session.encode(make_request("x", gpt2_like, first=5))["panels"][0]["rows"] == []
-
-
-def test_old_texts_are_forgotten(session: Session, gpt2_like: Path) -> None:
-    for number in range(20):
-        session.encode(make_request(str(number), gpt2_like))
-    assert len(session._comparisons._values) == 4
-    assert len(session._opened._values) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -15,25 +14,7 @@ from crayon_hf.playground.session import Session
 from tests.cli.shell import failure, good
 from tests.playground.client import HOSTILE, TEXTS, embedded, make_request
 from tests.support.command import call
-
-
-class Tags(HTMLParser):
-    """Collects the tags of an HTML page, and its text without styles, scripts and title."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.text = ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
-        self.tags.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        if self.tags[-1:] not in (["style"], ["script"], ["title"]):
-            self.text += data
+from tests.support.pages import Page
 
 
 def page_of(text: str, *options: object) -> str:
@@ -95,12 +76,14 @@ def test_a_long_text_is_capped(gpt2_like: Path) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_in_a_text_is_markup(gpt2_like: Path, text: str) -> None:
-    plain = Tags(page_of("x", "-t", gpt2_like))
+    plain = Page(page_of("x", "-t", gpt2_like))
     for page in (page_of(text, "-t", gpt2_like), live_page([text], text).decode()):
-        tags = Tags(page)
-        assert tags.tags.count("script") == plain.tags.count("script") == 3
+        assert [tag for tag, _ in Page(page).elements].count("script") == 3
+        assert not [
+            name for _, names in Page(page).elements for name in names if name.startswith("on") or name == "style"
+        ]
         assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e\u200b\ufeff]", page)
-    assert Tags(page_of(text, "-t", gpt2_like)).text == plain.text
+    assert Page(page_of(text, "-t", gpt2_like)).text == plain.text
     assert "connect-src" not in page_of(text, "-t", gpt2_like)
 
 

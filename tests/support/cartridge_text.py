@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
 
 from tokenizers import (
     AddedToken,
@@ -20,23 +19,19 @@ from tokenizers import (
 )
 
 from tests.conftest import SENTENCES
+from tests.support import families
 
 TEXT = [*SENTENCES * 5, " ".join(SENTENCES).upper(), "a  b\t\tc   d\n\n"]
 
 
-def _trained(tokenizer: Tokenizer, trainer: Any) -> Tokenizer:
-    tokenizer.train_from_iterator(TEXT, trainer)
-    return tokenizer
-
-
 def _llama_like() -> Tokenizer:
     """BPE on characters with byte_fallback, the space as an ordinary character, no pre-tokenizer."""
-    trainer = trainers.BpeTrainer(vocab_size=700, special_tokens=["<unk>", "<s>", "</s>"], show_progress=False)
     learner = Tokenizer(models.BPE())
     learner.normalizer = normalizers.Replace(" ", "\u2581")
     learner.pre_tokenizer = pre_tokenizers.Split(Regex("\u2581[^\u2581]*|[^\u2581]+"), "isolated")
-    model = json.loads(_trained(learner, trainer).to_str())["model"]
     specials = {"<unk>": 0, "<s>": 1, "</s>": 2}
+    families.trained(learner, TEXT, trainers.BpeTrainer, 700, list(specials))
+    model = json.loads(learner.to_str())["model"]
     vocab = specials | {f"<0x{byte:02X}>": 3 + byte for byte in range(256)}
     # Rare characters have no token, and become bytes.
     kept = [token for token in model["vocab"] if token not in specials and not any(c in "敏捷🙂ñ" for c in token)]
@@ -49,14 +44,10 @@ def _llama_like() -> Tokenizer:
     tokenizer = Tokenizer.from_str(json.dumps(document))
     tokenizer.pre_tokenizer = None
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
-    tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
+    tokenizer.decoder = families.llama_decoder()
     tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in specials])
     tokenizer.add_tokens([AddedToken("crayon box", normalized=True), AddedToken("<r>", rstrip=True, normalized=False)])
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", 1)]
-    )
+    tokenizer.post_processor = families.template(tokenizer, "<s> $A", "<s> $A <s>:1 $B:1")
     return tokenizer
 
 
@@ -74,16 +65,10 @@ def _some_bytes() -> Tokenizer:
 
 def _affixes() -> Tokenizer:
     """BPE with a prefix inside words and a suffix at their end."""
-    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", continuing_subword_prefix="##", end_of_word_suffix="</w>"))
+    affixes = {"continuing_subword_prefix": "##", "end_of_word_suffix": "</w>"}
+    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", **affixes))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = trainers.BpeTrainer(
-        vocab_size=600,
-        special_tokens=["[UNK]"],
-        continuing_subword_prefix="##",
-        end_of_word_suffix="</w>",
-        show_progress=False,
-    )
-    tokenizer = _trained(tokenizer, trainer)
+    families.trained(tokenizer, TEXT, trainers.BpeTrainer, 600, ["[UNK]"], **affixes)
     tokenizer.decoder = decoders.BPEDecoder()
     return tokenizer
 
@@ -97,13 +82,7 @@ def _no_merges() -> Tokenizer:
 
 def _bert_like() -> Tokenizer:
     """WordPiece with BERT's components."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=700, special_tokens=specials, show_progress=False)
-    tokenizer = _trained(tokenizer, trainer)
-    tokenizer.decoder = decoders.WordPiece()
+    tokenizer = families.word_piece(TEXT, 700, families.BERT_TOKENS)
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.add_tokens(["Crayon", AddedToken("BOX", normalized=False)])
     return tokenizer
@@ -111,18 +90,8 @@ def _bert_like() -> Tokenizer:
 
 def _t5_like() -> Tokenizer:
     """Unigram with NFKC and Metaspace."""
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.NFKC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    specials = ["<pad>", "</s>", "<unk>"]
-    trainer = trainers.UnigramTrainer(
-        vocab_size=400, special_tokens=specials, unk_token="<unk>", show_progress=False, n_sub_iterations=1
-    )
-    tokenizer = _trained(tokenizer, trainer)
-    tokenizer.decoder = decoders.Metaspace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
-    )
+    tokenizer = families.unigram(TEXT, 400, ["<pad>", "</s>", "<unk>"], normalizers.NFKC())
+    tokenizer.post_processor = families.template(tokenizer, "$A </s>", "$A </s> $B </s>")
     return tokenizer
 
 
@@ -134,11 +103,8 @@ def _odd_unigram() -> Tokenizer:
 
 
 def _word_level() -> Tokenizer:
-    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), normalizers.StripAccents()])
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    trainer = trainers.WordLevelTrainer(special_tokens=["[UNK]", "[PAD]"], show_progress=False)
-    tokenizer = _trained(tokenizer, trainer)
+    normalizer = normalizers.Sequence([normalizers.Lowercase(), normalizers.StripAccents()])
+    tokenizer = families.word_level(TEXT, ["[UNK]", "[PAD]"], normalizer, "[UNK]")
     tokenizer.add_tokens([AddedToken("\u00c9T\u00c9", normalized=True)])
     return tokenizer
 

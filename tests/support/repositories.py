@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, pre_tokenizers, processors
+
+from tests.support import families
 
 FAMILIES = ("byte_level", "bert", "t5", "llama")
 
@@ -28,17 +30,8 @@ def write_repositories(root: Path, training_text: list[str]) -> dict[str, Path]:
 
 
 def _byte_level(text: list[str]) -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer = families.byte_level(text, 600, ["<|endoftext|>", "<pad>"])
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
-    trainer = trainers.BpeTrainer(
-        vocab_size=600,
-        special_tokens=["<|endoftext|>", "<pad>"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(text, trainer)
     return tokenizer, {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "eos_token": "<|endoftext|>",
@@ -50,32 +43,16 @@ def _byte_level(text: list[str]) -> tuple[Tokenizer, dict[str, Any]]:
 
 
 def _bert(text: list[str]) -> tuple[Tokenizer, dict[str, Any]]:
-    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=500, special_tokens=specials, show_progress=False)
-    tokenizer.train_from_iterator(text, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
+    tokenizer = families.word_piece(text, 500, families.BERT_TOKENS)
+    tokenizer.post_processor = families.template(tokenizer, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1")
     return tokenizer, {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 64}
 
 
 def _t5(text: list[str]) -> tuple[Tokenizer, dict[str, Any]]:
     extra = [f"<extra_id_{number}>" for number in range(10)]
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
-    )
-    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
-    specials = ["<pad>", "</s>", "<unk>", *reversed(extra)]
-    trainer = trainers.UnigramTrainer(vocab_size=400, special_tokens=specials, unk_token="<unk>", show_progress=False)
-    tokenizer.train_from_iterator(text, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
-    )
+    words = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    tokenizer = families.unigram(text, 400, ["<pad>", "</s>", "<unk>", *reversed(extra)], pre_tokenizer=words)
+    tokenizer.post_processor = families.template(tokenizer, "$A </s>", "$A </s> $B </s>")
     return tokenizer, {
         "tokenizer_class": "T5Tokenizer",
         "eos_token": "</s>",
@@ -89,20 +66,9 @@ def _t5(text: list[str]) -> tuple[Tokenizer, dict[str, Any]]:
 
 
 def _llama(text: list[str]) -> tuple[Tokenizer, dict[str, Any]]:
-    specials = ["<unk>", "<s>", "</s>", "<pad>", *(f"<0x{byte:02X}>" for byte in range(256))]
-    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
-    tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
-    trainer = trainers.BpeTrainer(vocab_size=700, special_tokens=specials, max_token_length=12, show_progress=False)
-    tokenizer.train_from_iterator((word for line in text for word in line.split()), trainer)
-    document = json.loads(tokenizer.to_str())
-    document["added_tokens"] = document["added_tokens"][:4]  # the bytes are ordinary tokens
-    tokenizer = Tokenizer.from_str(json.dumps(document))
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", 1)]
-    )
+    words = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
+    tokenizer = families.llama(text, 700, ["<unk>", "<s>", "</s>", "<pad>"], None, words, max_token_length=12)
+    tokenizer.post_processor = families.template(tokenizer, "<s> $A", "<s> $A <s>:1 $B:1")
     return tokenizer, {
         "tokenizer_class": "LlamaTokenizer",
         "bos_token": "<s>",

@@ -10,8 +10,9 @@ from functools import cache
 from typing import Any
 
 import tokenizers
-from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, normalizers, processors
 
+from tests.support import families
 from tests.support.versions import IS_BESIDE_1
 
 CORPUS = (
@@ -71,84 +72,37 @@ def trained(kind: str) -> str:
 
 
 def _byte_level() -> tokenizers.Tokenizer:
-    tokenizer = tokenizers.Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=list(SPECIALS), initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator(CORPUS, trainer)
+    tokenizer = families.byte_level(CORPUS, 400, list(SPECIALS))
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
     return tokenizer
 
 
-def _word_piece() -> tokenizers.Tokenizer:
-    tokenizer = tokenizers.Tokenizer(models.WordPiece(unk_token="<unk>"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=200, special_tokens=list(SPECIALS), show_progress=False)
-    tokenizer.train_from_iterator(CORPUS, trainer)
-    return _with_template(tokenizer)
-
-
 def _unigram() -> tokenizers.Tokenizer:
-    tokenizer = tokenizers.Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace("  ", " ")])
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.decoder = decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=150, special_tokens=list(SPECIALS), unk_token="<unk>", show_progress=False
-    )
-    tokenizer.train_from_iterator(CORPUS, trainer)
-    return _with_template(tokenizer)
+    normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace("  ", " ")])
+    return _with_template(families.unigram(CORPUS, 150, list(SPECIALS), normalizer))
 
 
 def _word_level() -> tokenizers.Tokenizer:
-    tokenizer = tokenizers.Tokenizer(models.WordLevel(unk_token="<unk>"))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    trainer = trainers.WordLevelTrainer(special_tokens=list(SPECIALS), show_progress=False)
-    tokenizer.train_from_iterator([text.lower() for text in CORPUS], trainer)
-    return _with_template(tokenizer)
+    text = [text.lower() for text in CORPUS]
+    return _with_template(families.word_level(text, list(SPECIALS), normalizers.Lowercase(), "<unk>"))
 
 
 def _llama() -> tokenizers.Tokenizer:
-    tokenizer = tokenizers.Tokenizer(models.BPE())
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    trainer = trainers.BpeTrainer(
-        vocab_size=600,
-        special_tokens=["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))],
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator([word for text in CORPUS for word in text.split()], trainer)
-    document = json.loads(tokenizer.to_str())
-    document["model"] |= {"byte_fallback": True, "fuse_unk": True, "unk_token": "<unk>"}
-    document["added_tokens"] = document["added_tokens"][:3]
-    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
-    tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", tokenizer.token_to_id("<s>"))]
-    )
+    normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer = families.llama(CORPUS, 600, ["<unk>", "<s>", "</s>"], normalizer, None)
+    tokenizer.post_processor = families.template(tokenizer, "<s> $A", "<s> $A <s>:1 $B:1")
     return tokenizer
 
 
 def _with_template(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>",
-        pair="<s> $A </s> $B:1 </s>:1",
-        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("<s>", "</s>")],
-    )
+    tokenizer.post_processor = families.template(tokenizer, "<s> $A </s>", "<s> $A </s> $B:1 </s>:1")
     tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
     return tokenizer
 
 
 _KINDS: dict[str, Callable[[], tokenizers.Tokenizer]] = {
     "byte_level": _byte_level,
-    "word_piece": _word_piece,
+    "word_piece": lambda: _with_template(families.word_piece(CORPUS, 200, list(SPECIALS), "<unk>")),
     "unigram": _unigram,
     "word_level": _word_level,
     "llama": _llama,

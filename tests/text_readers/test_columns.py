@@ -178,7 +178,7 @@ def test_damaged_offsets(tmp_path: Path) -> None:
             assert whole.count(pattern) == 1
             for damaged in others:
                 path.write_bytes(whole.replace(pattern, struct.pack("<4i", *damaged)))
-                with pytest.raises(CorpusError, match=r"a\.arrow: (column 'text' is damaged|no readable Arrow file): "):
+                with pytest.raises(CorpusError, match=r"a\.arrow: "):
                     list(read_documents(find_inputs([path])[0], Reading(bad_records="skip")))
 
 

@@ -135,7 +135,7 @@ def test_without_a_checkout(tmp_path: Path) -> None:
     every = ["a.log", "a.txt", "build/a.c", "keep.log"]
     assert [os.path.relpath(file.address, place) for file in find_tree(str(place), ignore=False)] == every
     (place / ".gitignore").write_text("*\n")
-    with pytest.raises(CorpusError, match=r"has no files except hidden ones and files that \.gitignore names"):
+    with pytest.raises(CorpusError, match=r"\.gitignore"):
         find_tree(str(place))
 
 

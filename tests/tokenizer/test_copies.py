@@ -53,6 +53,15 @@ def test_twin_forgets_what_was_special_once(request, gpt2_like, wordpiece_like, 
     assert said[0][0] != said[0][2]
 
 
+@before_1("components written in Python")
+def test_a_change_of_a_copy_is_its_own(ours):
+    before = ours.get_added_tokens_decoder().keys(), type(ours.pre_tokenizer)
+    twin = copy.copy(ours)
+    twin.add_tokens(["<own>"])
+    twin.pre_tokenizer = tokenizers.pre_tokenizers.PreTokenizer.custom(object())
+    assert (ours.get_added_tokens_decoder().keys(), type(ours.pre_tokenizer)) == before
+
+
 def test_unpickled_where_the_files_are_not(gpt2_like, tmp_path, monkeypatch):
     """A pickle has the vocabulary, so it can be loaded on another machine, which lacks the files."""
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))

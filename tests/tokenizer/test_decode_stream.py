@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-import random
 import warnings
 from itertools import pairwise
 
@@ -48,19 +47,6 @@ def test_a_tokenizer_of_the_library(pair):
         ids = [*reference.encode(text).ids, reference.get_vocab_size() + 1]
         for prompt in ([], ids[:2]):
             assert chunks(DecodeStream(prompt), reference, ids) == chunks(Reference(prompt), reference, ids)
-
-
-def test_any_ids(pair):
-    reference, ours = pair
-    size = reference.get_vocab_size()
-    rng = random.Random(5)
-    rows = [reference.encode(text).ids for text in TEXTS]
-    rows += [[rng.randrange(size + 3) for _ in range(rng.randrange(12))] for _ in range(200)]
-    for ids in rows:
-        prompt = [rng.randrange(size + 3) for _ in range(rng.randrange(4))]
-        for skip in (True, False):
-            expected = chunks(Reference(prompt, skip), reference, ids)
-            assert chunks(DecodeStream(prompt, skip_special_tokens=skip), ours, ids) == expected
 
 
 @before_1("DecodeStream that would take a tokenizer of ours")
@@ -113,10 +99,11 @@ def test_a_text_that_changes_is_refused():
 
 def test_copies_go_their_own_ways(pair):
     _, ours = pair
-    stream = DecodeStream([5, 6])
-    twins = [copy.copy(stream), copy.deepcopy(stream)]
-    said = [chunks(twin, ours, [7, 8, 9]) for twin in (stream, *twins)]
-    assert said[0] == said[1] == said[2]
+    for prompt in ([5, 6], []):  # without a prompt, the first chunk can differ from a later one of the same ids
+        stream = DecodeStream(prompt)
+        twins = [copy.copy(stream), copy.deepcopy(stream)]
+        said = [chunks(twin, ours, ours.encode("the fox").ids) for twin in (stream, *twins)]
+        assert said[0] == said[1] == said[2]
 
 
 def test_every_way_of_a_step_goes_on_with_the_same_stream(pair):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import random
 import subprocess
 import sys
 from importlib import import_module
@@ -153,23 +152,3 @@ def test_a_broken_plugin(tmp_path: Path, plugin: str) -> None:
 
 
 # -- private functions
-
-
-@pytest.mark.parametrize("pattern", ["native", "delegated"])
-def test_pieces_and_bytes(pattern: str, recwarn: pytest.WarningsRecorder) -> None:
-    from crayon_hf.formats.tiktoken import CL100K_PATTERN
-
-    parts = {**PARTS, "pat_str": CL100K_PATTERN if pattern == "native" else PARTS["pat_str"]}
-    our, their = ours.Encoding("small", **parts), theirs.Encoding("small", **parts)
-    assert our._tokenizer.engine == pattern
-    random_ = random.Random(3)
-    samples = [bytes(random_.choices(b"ab \n\xc3\xa9\xff", k=random_.randrange(1, 30))) for _ in range(300)]
-    for data in [*samples, b"a", b"  ", b"abab<|end|>", "déjà vu".encode()]:
-        assert our._encode_single_piece(data) == their._encode_single_piece(data)
-        assert our._encode_bytes(data) == their._encode_bytes(data)
-        text = data.decode("utf-8", "replace")
-        assert our._encode_single_piece(text) == their._encode_single_piece(text)
-        assert our._core_bpe.encode_single_piece(data) == their._core_bpe.encode_single_piece(data)
-        assert outcome(our._encode_only_native_bpe, text) == outcome(their._encode_only_native_bpe, text)
-    assert outcome(our._encode_bytes, "text") is outcome(their._encode_bytes, "text") is TypeError
-    assert outcome(our._encode_single_piece, 3) is outcome(their._encode_single_piece, 3) is TypeError

@@ -90,23 +90,6 @@ def test_ragged_and_counts(ours, reference):
     assert (ids.tolist(), splits.tolist()) == ([], [0])
 
 
-def test_bytes_survive(ours):
-    data = bytes(range(256)) * 3 + b"\xed\xa0\x80 plain <mask> text \xf0\x9f"
-    ids = ours.encode_bytes(data)
-    assert ours.decode_bytes(ids) == data
-    assert all(type(id) is int for id in ids)
-
-
-def test_from_str_is_from_file(ours, any_vocabulary, tmp_path):
-    data = any_vocabulary.read_bytes()
-    for tokenizer in (Tokenizer.from_str(data.decode()), Tokenizer.from_buffer(data)):
-        assert [fields(tokenizer.encode(text)) for text in TEXTS] == [fields(ours.encode(text)) for text in TEXTS]
-        assert tokenizer.to_str() == ours.to_str()
-        assert tokenizer.engine_report()["cartridge"] is None
-        tokenizer.save(tmp_path / "x.dat")
-        assert Tokenizer.from_file(tmp_path / "x.dat").encode(TEXTS[3]).ids == ours.encode(TEXTS[3]).ids
-
-
 def test_cartridge_without_its_json(ours, tmp_path):
     ours.save(tmp_path / "lone.dat")
     (tmp_path / "lone.json").unlink()

@@ -51,14 +51,13 @@ def test_stored_sizes_of_64_bits(key: str, most: int, tmp_path: Any) -> None:
             ours.encode(TEXTS[2])
 
 
-def test_sizes_that_are_none() -> None:
-    for name, good, keys in (
-        ("truncation", TRUNCATION, ("max_length", "stride")),
-        ("padding", PADDING, ("pad_to_multiple_of", "pad_id", "pad_type_id")),
-    ):
-        for key in keys:
-            for bad in (2**64, 2**70, 1e19, -(2**63), -1, *((2**32,) if key.endswith("_id") else ())):
-                source = with_settings(**{name: good | {key: bad}})
+def test_values_that_are_none() -> None:
+    sizes = {"max_length", "stride", "pad_to_multiple_of", "pad_id", "pad_type_id"}
+    for name, good in (("truncation", TRUNCATION), ("padding", PADDING)):
+        for key in good:
+            too_large = [2**64, 2**70, 1e19, -(2**63)] + [2**32] * key.endswith("_id") if key in sizes else []
+            for bad in (True, False, 1.0, -1, *too_large):
+                source = with_settings(**{name: good | {key: {"Fixed": bad} if key == "strategy" else bad}})
                 with pytest.raises(VocabularyError, match=f"malformed {name}"):
                     Tokenizer.from_str(source)
                 with pytest.raises(Exception, match="line 1 column"):

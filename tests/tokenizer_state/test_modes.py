@@ -111,9 +111,9 @@ def test_tiktoken(gpt2_like, tmp_path):
 @pytest.mark.parametrize("way", WAYS)
 def test_bad_mode(way, mode, gpt2_like, tmp_path, monkeypatch):
     opener, arguments = openers(gpt2_like, tmp_path, monkeypatch)[way]
-    with pytest.raises(ValueError, match=r"mode is .*, expected 'exact' or 'greedy'"):
+    with pytest.raises(ValueError, match="expected 'exact'"):
         opener(*arguments, mode=mode)
-    with pytest.raises(ValueError, match="expected 'exact' or 'greedy'"):
+    with pytest.raises(ValueError, match="expected 'exact'"):
         Tokenizer.from_tiktoken("gpt2", mode=mode)
 
 
@@ -198,13 +198,13 @@ def test_delegated_has_no_greedy_mode(refusing, wordpiece_like, way):
     what = {"from_file": wordpiece_like, "from_str": wordpiece_like.read_text(encoding="utf-8")}
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing is delegated, so no warning is expected
-        with pytest.raises(UnsupportedError, match=r"greedy mode needs the native engine.*WordPiece"):
+        with pytest.raises(UnsupportedError, match="WordPiece"):
             getattr(Tokenizer, way)(what.get(way, wordpiece_like.read_bytes()), mode="greedy")
 
 
 def test_delegated_tiktoken(refusing, gpt2_like, tmp_path):
     path = rank_file(gpt2_like, tmp_path / "small.tiktoken")
-    with pytest.raises(UnsupportedError, match="greedy mode needs the native engine"):
+    with pytest.raises(UnsupportedError, match="greedy mode"):
         Tokenizer.from_tiktoken(path, pattern="[aeiou]+|[^aeiou]+", special_tokens={}, mode="greedy")
 
 
@@ -220,7 +220,7 @@ def test_change_that_only_the_reference_can_do(greedy):
     before = [greedy.encode(text).ids for text in TEXTS]
     greedy.normalizer = normalizers.Normalizer.custom(Reversing())
     for _ in range(2):
-        with pytest.raises(UnsupportedError, match=r"greedy mode needs the native engine.*normalizer"):
+        with pytest.raises(UnsupportedError, match="normalizer"):
             greedy.encode("a")
     greedy.normalizer = None
     assert [greedy.encode(text).ids for text in TEXTS] == before

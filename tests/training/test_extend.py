@@ -66,38 +66,6 @@ def test_training_that_was_cut_in_two(seed: int) -> None:
         assert larger.to_str() == whole.to_str()
 
 
-def test_tokens_that_no_merge_made() -> None:
-    """A new merge may make such a token, with its old id, unless the token is a part of an old merge."""
-    made = set()
-    for seed in range(10):
-        old = vocabulary("ignore_merges", seed)
-        model = document_of(old)["model"]
-        parts = {part for merge in model["merges"] for part in merge}
-        change = extend(old, texts(seed), new_tokens=60, show_progress=False)
-        merges = document_of(change.tokenizer)["model"]["merges"]
-        for left, right in merges[len(model["merges"]) :]:
-            if left + right in model["vocab"]:
-                made.add(left + right)
-                assert left + right not in parts
-                assert change.tokenizer.token_to_id(left + right) == old.token_to_id(left + right)
-    assert len(made) >= 3
-
-
-def test_old_encodings_are_only_merged_further() -> None:
-    old = vocabulary("bytes", 4)
-    change = extend(old, texts(4), new_tokens=30, show_progress=False)
-    spelled = {id: token for token, id in change.tokenizer.get_vocab().items()}
-    for text in strings(4, 200):
-        before, after = old.encode(text).tokens, change.tokenizer.encode(text).ids
-        position = 0
-        for id in after:  # each new token consists of whole old tokens
-            token = ""
-            while len(token) < len(spelled[id]):
-                token += before[position]
-                position += 1
-            assert token == spelled[id]
-
-
 def test_special_tokens_and_characters() -> None:
     """New special tokens get the first ids, then characters, then merges. No merge contains a special token."""
     old = vocabulary("metaspace", 1)

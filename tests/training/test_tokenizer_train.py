@@ -12,7 +12,7 @@ import pytest
 import tokenizers
 from tokenizers import AddedToken, models, normalizers, pre_tokenizers, processors, trainers
 
-from crayon_hf import DelegatedWarning, InvalidUtf8Error, Tokenizer, _core
+from crayon_hf import DelegatedWarning, InvalidUtf8Error, Tokenizer
 from tests.support.versions import before_1, since
 from tests.training.training_cases import CUTS, NORMALIZERS, TEXTS, added, build, corpus, trainer
 
@@ -27,20 +27,6 @@ def same(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
         assert ours.encode(text).ids == stock.encode(text).ids
     assert ours.get_vocab() == stock.get_vocab()
     assert ours.get_added_tokens_decoder() == stock.get_added_tokens_decoder()
-
-
-@pytest.fixture
-def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list that gets an item for each training by our engine."""
-    calls: list[str] = []
-    train = _core.train_bpe
-
-    def spy(words: Any, **options: Any) -> Any:
-        calls.append("bpe")
-        return train(words, **options)
-
-    monkeypatch.setattr(_core, "train_bpe", spy)
-    return calls
 
 
 def test_random_corpora_and_options(native: list[str]) -> None:

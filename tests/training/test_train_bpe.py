@@ -48,35 +48,35 @@ def test_by_default() -> None:
     assert all(made[name] == lite[name] for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"))
 
 
-def test_options() -> None:
-    options: dict[str, Any] = {
-        "vocab_size": 290,
-        "min_frequency": 2,
-        "special_tokens": ["<s>", AddedToken("<m>", lstrip=True)],
-    }
-    options |= {"max_token_length": 3}
+OPTIONS: dict[str, Any] = {
+    **{"vocab_size": 290, "min_frequency": 2, "max_token_length": 3},
+    **{"special_tokens": ["<s>", AddedToken("<m>", lstrip=True)]},
+}
+GPT2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
+NAMED = ("cl100k", "o200k", "qwen2", "tekken", "deepseek-v3", "bloom")
+
+
+@pytest.mark.parametrize("options", [OPTIONS, {"initial_alphabet": ["a"], "vocab_size": 60}], ids=["all", "bare"])
+def test_options(options: dict[str, Any]) -> None:
     assert train_bpe(TEXTS, **options).to_str() == reference(split(LLAMA3_PATTERN), **options).to_str()
-    bare = train_bpe(TEXTS, initial_alphabet=["a"], vocab_size=60)
-    assert bare.to_str() == reference(split(LLAMA3_PATTERN), initial_alphabet=["a"], vocab_size=60).to_str()
 
 
 @before_1("Sequence that could be handed to the reference")
 def test_patterns() -> None:
-    gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    assert train_bpe(TEXTS, pattern="gpt2", vocab_size=280).to_str() == reference(gpt2, vocab_size=280).to_str()
-    own = train_bpe(TEXTS, pattern=crayon_hf.Regex(r"\w+|\W"), vocab_size=280)
-    assert own.to_str() == reference(split(r"\w+|\W"), vocab_size=280).to_str()
-    assert train_bpe(TEXTS, pre_tokenizer=gpt2, vocab_size=280).to_str() == reference(gpt2, vocab_size=280).to_str()
+    for cuts, how in (
+        (GPT2, {"pattern": "gpt2"}),
+        (GPT2, {"pre_tokenizer": GPT2}),
+        (split(r"\w+|\W"), {"pattern": crayon_hf.Regex(r"\w+|\W")}),
+        *((byte_level(name).pre_tokenizer, {"pattern": name}) for name in NAMED),
+    ):
+        assert train_bpe(TEXTS, vocab_size=280, **how).to_str() == reference(cuts, vocab_size=280).to_str()
     words = train_bpe(TEXTS, pre_tokenizer=pre_tokenizers.Whitespace(), vocab_size=100)
     assert "Ġ" not in words.get_vocab()
-    assert {"gpt2", "cl100k", "llama3", "o200k", "qwen2", "tekken", "deepseek-v3"} <= set(pattern_names())
-    for name in ("cl100k", "o200k", "qwen2", "tekken", "deepseek-v3", "bloom"):
-        cuts = byte_level(name).pre_tokenizer
-        assert train_bpe(TEXTS, pattern=name, vocab_size=280).to_str() == reference(cuts, vocab_size=280).to_str()
+    assert {"gpt2", "llama3", *NAMED} <= set(pattern_names())
     with pytest.raises(ValueError, match=r"unknown pattern 'gpt-9'; .*gpt-2"):
         train_bpe(TEXTS, pattern="gpt-9")
     with pytest.raises(ValueError, match="give one of them"):
-        train_bpe(TEXTS, pattern="gpt2", pre_tokenizer=gpt2)
+        train_bpe(TEXTS, pattern="gpt2", pre_tokenizer=GPT2)
 
 
 def test_wrong_arguments() -> None:
@@ -160,25 +160,13 @@ def test_progress() -> None:
         train_bpe(TEXTS, show_progress=refuse)
 
 
-def test_what_is_written(tmp_path: Path) -> None:
-    for output, names in (
-        ("dir", ["tokenizer.dat", "tokenizer.json", "tokenizer_config.json"]),
-        ("a.json", ["a.dat", "a.json"]),
-        ("b.dat", ["b.dat", "b.json"]),
-    ):
-        made = train_bpe(TEXTS, vocab_size=280, output=tmp_path / output)
-        folder = tmp_path / "dir" if output == "dir" else tmp_path
-        assert sorted(path.name for path in folder.iterdir() if path.is_file()) == sorted(names)
-        for name in names:
-            if "config" not in name:
-                assert Tokenizer.from_file(folder / name).encode(TEXTS[0]).ids == made.encode(TEXTS[0]).ids
-            (folder / name).unlink()
-
-
 def test_a_result_that_is_not_native(tmp_path: Path) -> None:
-    """For a trained tokenizer that the engine does not support, only the tokenizer.json is written."""
+    """For a trained tokenizer that the engine does not support, only the tokenizer.json is written. An old cartridge
+    beside it is removed."""
+    train_bpe(TEXTS, vocab_size=260, output=tmp_path / "a.dat")
+    foreign: dict[str, Any] = {"pattern": crayon_hf.Regex(r"(?<x>\w)\k<x>"), "overwrite": True}
     with pytest.warns(crayon_hf.DelegatedWarning):
-        made = train_bpe(TEXTS, pattern=crayon_hf.Regex(r"(?<x>\w)\k<x>"), vocab_size=280, output=tmp_path / "a.dat")
+        made = train_bpe(TEXTS, vocab_size=280, output=tmp_path / "a.dat", **foreign)
     assert made.engine == "delegated"
     assert os.listdir(tmp_path) == ["a.json"]
     stock = tokenizers.Tokenizer.from_file(str(tmp_path / "a.json"))
@@ -245,16 +233,6 @@ def test_what_cannot_be_written_is_found_out_first(tmp_path: Path) -> None:
             train_bpe(never(), output=tmp_path / output)
     assert (tmp_path / "h.json").read_text() == "OLD"
     assert not (tmp_path / "nowhere").exists()
-
-
-def test_a_result_without_cartridge_leaves_no_old_one(tmp_path: Path) -> None:
-    output = tmp_path / "t.json"
-    train_bpe(TEXTS, vocab_size=260, output=output)
-    assert (tmp_path / "t.dat").exists()
-    pattern = crayon_hf.Regex(r"(?<=a)b|(?<x>a)\k<x>")
-    with pytest.warns(crayon_hf.DelegatedWarning):
-        train_bpe(TEXTS, vocab_size=260, pattern=pattern, output=output, overwrite=True)
-    assert os.listdir(tmp_path) == ["t.json"]
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -6,8 +6,6 @@ import logging
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
-from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy  # type: ignore[attr-defined]
 
@@ -16,13 +14,6 @@ from tests.transformers.comparing import outcome, plain
 SHORT = "one short sentence"
 LONG = "The quick brown fox jumps over the lazy dog; it's what they've said, isn't it? " * 2
 TEXTS = [SHORT, "", "Größe <pad> </s> [SEP] \u0301 🙂 敏捷", LONG, " two  spaces "]
-DECODING: list[dict[str, Any]] = [
-    {},
-    {"skip_special_tokens": True},
-    {"clean_up_tokenization_spaces": True},
-    {"spaces_between_special_tokens": False},
-    {"skip_special_tokens": True, "spaces_between_special_tokens": True},
-]
 OTHERS = ["first", "", "déjà vu", "x " * 30, "[MASK] <extra_id_1>"]
 
 SIZES: list[dict[str, Any]] = [
@@ -163,81 +154,6 @@ def test_too_long_is_said_once(
     assert len(said[0]) == 1
 
 
-def test_encode_and_tokenize(pair: tuple[Any, Any]) -> None:
-    stock, ours = pair
-    for text in TEXTS:
-        assert ours.encode(text) == stock.encode(text)
-        assert ours.encode(text, SHORT) == stock.encode(text, SHORT)
-        assert ours.encode(text, add_special_tokens=False) == stock.encode(text, add_special_tokens=False)
-        assert ours.encode(text, truncation=True, max_length=4) == stock.encode(text, truncation=True, max_length=4)
-        assert ours.tokenize(text) == stock.tokenize(text)
-        assert ours.tokenize(text, add_special_tokens=True) == stock.tokenize(text, add_special_tokens=True)
-    for wrong in (None, 3, ["a", 3]):
-        assert outcome(lambda: ours.encode(wrong)) == outcome(lambda: stock.encode(wrong))  # noqa: B023
-    if hasattr(stock, "batch_encode_plus"):
-        assert plain(ours.batch_encode_plus(TEXTS)) == plain(stock.batch_encode_plus(TEXTS))
-        assert plain(ours.encode_plus(SHORT, LONG)) == plain(stock.encode_plus(SHORT, LONG))
-
-
-def test_decode(pair: tuple[Any, Any]) -> None:
-    stock, ours = pair
-    rows = [stock(text)["input_ids"] for text in TEXTS]
-    np = pytest.importorskip("numpy")
-    for ids in (
-        *rows,
-        [],
-        5,
-        np.array(rows[0]),
-        tuple(rows[0]),
-        [np.int64(3), 4],
-        [10**6],
-        [3, 10**6],
-        [-1],
-        ["a"],
-        2**40,
-    ):
-        for arguments in DECODING:
-            expected = outcome(lambda: stock.decode(ids, **arguments))  # noqa: B023
-            assert outcome(lambda: ours.decode(ids, **arguments)) == expected, (ids, arguments)  # noqa: B023
-        assert outcome(lambda: ours.decode(ids, True)) == outcome(lambda: stock.decode(ids, True))  # noqa: B023
-    for batch in (rows, [], [[]], tuple(rows), np.array([rows[0], rows[0]]), rows[0], [rows[0], "x"], [[10**6, 5]]):
-        for arguments in DECODING:
-            expected = outcome(lambda: stock.batch_decode(batch, **arguments))  # noqa: B023
-            assert outcome(lambda: ours.batch_decode(batch, **arguments)) == expected, (batch, arguments)  # noqa: B023
-
-
-def test_pad(pair: tuple[Any, Any]) -> None:
-    stock, ours = pair
-    features = [{"input_ids": [5, 6, 7]}, {"input_ids": [8]}]
-    for arguments in ({}, {"padding": "max_length", "max_length": 9}, {"return_tensors": "np"}):
-        assert outcome(lambda: ours.pad(features, **arguments)) == outcome(lambda: stock.pad(features, **arguments))  # noqa: B023
-    assert plain(ours.pad(ours(TEXTS))) == plain(stock.pad(stock(TEXTS)))
-
-
-def test_batch_encoding(pair: tuple[Any, Any]) -> None:
-    stock, ours = pair
-    expected, batch = stock(TEXTS, OTHERS), ours(TEXTS, OTHERS)
-    assert type(batch) is BatchEncoding
-    assert batch.is_fast
-    assert len(batch.encodings) == len(TEXTS)
-    assert batch.input_ids == expected.input_ids
-    assert batch[1].ids == expected[1].ids
-    for row in range(len(TEXTS)):
-        assert batch.tokens(row) == expected.tokens(row)
-        assert batch.word_ids(row) == expected.word_ids(row)
-        assert batch.sequence_ids(row) == expected.sequence_ids(row)
-    for name, arguments in (
-        ("char_to_token", (3, 5)),
-        ("token_to_chars", (3, 5)),
-        ("word_to_tokens", (3, 2)),
-        ("word_to_chars", (3, 2)),
-        ("char_to_word", (3, 5)),
-        ("token_to_sequence", (3, 1)),
-    ):
-        wanted = outcome(lambda: getattr(expected, name)(*arguments))  # noqa: B023
-        assert outcome(lambda: getattr(batch, name)(*arguments)) == wanted, name  # noqa: B023
-
-
 def test_encodings_are_of_the_time_of_the_call(pair: tuple[Any, Any]) -> None:
     stock, ours = pair
     expected = stock(TEXTS, padding=True, truncation=True, max_length=20)
@@ -260,6 +176,3 @@ def test_lazy_encodings_are_a_list(pair: tuple[Any, Any]) -> None:
     assert bool(fresh())
     shared = fresh()
     assert shared[0] is shared[0]
-
-
-words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

@@ -1,4 +1,4 @@
-"""Conversions of tokens and ids, text of single ids, and text without added tokens, against transformers."""
+"""Conversions of tokens and ids, and text of single ids and of rows, against transformers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from transformers import PreTrainedTokenizerFast
 import crayon_hf
 from tests.transformers.comparing import outcome
 
-HAS_BARE = hasattr(PreTrainedTokenizerFast, "_encode_without_added_tokens")
-TEXTS = ("The quick <pad> fox </s> [SEP] d\u00e9j\u00e0 vu<|endoftext|>", "", " ", "<pad>", "a<new>b", "\U0001f600 \0")
 IDS: tuple[Any, ...] = (
     *(0, 5, 10**6, 2**31 - 1, 2**31, 2**32, 2**70, -1, True, 1.0, "1", None),
     *([], [0, 5], [5, 10**6], [5, -1], [5, 2**40], [True, 5], [1.5], ["7"], ["x"], [None], [[5]]),
@@ -50,8 +48,13 @@ def test_what_they_give(pair: tuple[Any, Any], is_changed: bool, request: pytest
             lambda tokenizer, ids=ids: tokenizer.decode(ids, True),
             lambda tokenizer, ids=ids: tokenizer.decode(ids, skip_special_tokens=True),
             lambda tokenizer, ids=ids: tokenizer.decode(ids, clean_up_tokenization_spaces=True),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids, spaces_between_special_tokens=False),
         ):
             assert outcome(lambda: call(ours)) == outcome(lambda: call(stock)), ids  # noqa: B023
+    for batch in (rows[12:16], [[]], [special, "x"], np.array([[5, 6], [7, 8]]), special):
+        for options in ({}, {"skip_special_tokens": True}, {"clean_up_tokenization_spaces": True}):
+            expected = outcome(lambda: stock.batch_decode(batch, **options))  # noqa: B023
+            assert outcome(lambda: ours.batch_decode(batch, **options)) == expected, (batch, options)  # noqa: B023
     for tokens in TOKENS:
         given = copy.copy(tokens), copy.copy(tokens)
         ours_said, stock_said = (
@@ -68,16 +71,6 @@ def test_an_unknown_token(pair: tuple[Any, Any]) -> None:
         stock, ours = pair
         for tokens in ("none such", ["a", "none such", "never"]):
             assert ours.convert_tokens_to_ids(tokens) == stock.convert_tokens_to_ids(tokens)
-
-
-@pytest.mark.skipif(not HAS_BARE, reason="transformers before 5.23")
-@pytest.mark.parametrize("is_changed", [False, True])
-def test_text_without_added_tokens(pair: tuple[Any, Any], is_changed: bool, request: pytest.FixtureRequest) -> None:
-    stock, ours = request.getfixturevalue("changed") if is_changed else pair
-    for text in (*TEXTS, *map(str, stock.all_special_tokens), None, 5, ["a"]):
-        said = [outcome(lambda: tokenizer._encode_without_added_tokens(text)) for tokenizer in (ours, stock)]  # noqa: B023
-        assert said[0] == said[1] or text in (None, 5, ["a"]), text
-        assert type(said[0]) is type(said[1])
 
 
 def test_a_class_that_overrides_one(repository: Any) -> None:

@@ -8,7 +8,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +42,6 @@ class Mine(PreTrainedTokenizerFast):
 
     def __call__(self, text: Any, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(text.upper() if self.shout else text, *args, **kwargs)
-
-
-@pytest.fixture
-def installed() -> Iterator[None]:
-    crayon_hf.install()
-    yield
-    crayon_hf.uninstall()
 
 
 def ways(repository: Path) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 import crayon_hf
 from crayon_hf.transformers import snapshots
 from tests.support.versions import since
-from tests.transformers.comparing import Raised, outcome, plain
+from tests.transformers.comparing import outcome, plain
 
 TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu"
 
@@ -49,25 +49,6 @@ def test_the_class_is_that_of_transformers(pair: tuple[Any, Any]) -> None:
     assert "Crayon" in repr(type(ours))
     theirs = state(stock)
     assert {key: value for key, value in state(ours).items() if theirs.get(key) != value} == {}
-
-
-def test_attributes(pair: tuple[Any, Any]) -> None:
-    stock, ours = pair
-    for name in (
-        *("all_special_tokens", "all_special_ids", "special_tokens_map", "vocab_size", "vocab", "added_tokens_encoder"),
-        *("pad_token_id", "eos_token", "unk_token_id", "bos_token", "model_max_length", "max_len_single_sentence"),
-        *("padding_side", "truncation_side", "model_input_names", "name_or_path", "max_len_sentences_pair"),
-    ):
-        assert getattr(ours, name) == getattr(stock, name), name
-    assert {key: str(value) for key, value in ours.added_tokens_decoder.items()} == {
-        key: str(value) for key, value in stock.added_tokens_decoder.items()
-    }
-    assert ours.get_vocab() == stock.get_vocab()
-    assert ours.get_added_vocab() == stock.get_added_vocab()
-    assert ours.num_special_tokens_to_add(True) == stock.num_special_tokens_to_add(True)
-    assert ours.convert_tokens_to_string(["a", "b"]) == stock.convert_tokens_to_string(["a", "b"])
-    with pytest.raises(AttributeError):
-        _ = ours.no_such_attribute
 
 
 @pytest.mark.skipif(not hasattr(os, "pread"), reason="no file can be held open here")
@@ -281,22 +262,6 @@ def test_crayon_tokenizer_fast(repository: Path, tmp_path: Path) -> None:
     assert isinstance(
         crayon_hf.AutoTokenizer.from_pretrained(tmp_path / "tokenizer.dat"), crayon_hf.CrayonTokenizerFast
     )
-
-
-def test_building_one(repository: Path) -> None:
-    path = str(repository / "tokenizer.json")
-    made = crayon_hf.CrayonTokenizerFast(tokenizer_file=path)
-    twin = PreTrainedTokenizerFast(tokenizer_file=path)
-    assert isinstance(made._tokenizer, crayon_hf.Tokenizer)
-    assert plain(made(TEXT)) == plain(twin(TEXT))
-    for backend in (twin._tokenizer, crayon_hf.Tokenizer.from_file(path)):
-        other = crayon_hf.CrayonTokenizerFast(tokenizer_object=backend)
-        assert isinstance(other._tokenizer, crayon_hf.Tokenizer)
-        assert other(TEXT)["input_ids"] == twin(TEXT)["input_ids"]
-    other._tokenizer = copy.deepcopy(twin._tokenizer)
-    assert isinstance(other._tokenizer, crayon_hf.Tokenizer)
-    assert isinstance(outcome(PreTrainedTokenizerFast), Raised)
-    assert outcome(crayon_hf.CrayonTokenizerFast) == outcome(PreTrainedTokenizerFast)
 
 
 @since((0, 23), "copies no DecodeStream")

@@ -12,7 +12,7 @@ import transformers
 from tokenizers import AddedToken
 
 import crayon_hf
-from crayon_hf import DelegatedWarning, _core
+from crayon_hf import DelegatedWarning
 
 TEXTS = [["hello hello world\n", "the quick brown fox the the"], ["  spaced   out é ü 漢字 "]] * 5
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -21,20 +21,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "renamed": {"special_tokens_map": {"<|endoftext|>": "<end>", "[CLS]": "<cls>", "</s>": "<fin>", "<s>": "<begin>"}},
     "trainer": {"min_frequency": 3, "max_token_length": 4, "show_progress": False},
 }
-
-
-@pytest.fixture
-def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list that gets an item for each training by our engine."""
-    calls: list[str] = []
-    train = _core.train_bpe
-
-    def spy(words: Any, **options: Any) -> Any:
-        calls.append("bpe")
-        return train(words, **options)
-
-    monkeypatch.setattr(_core, "train_bpe", spy)
-    return calls
 
 
 def retrain(tokenizer: Any, **options: Any) -> Any:

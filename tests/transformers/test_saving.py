@@ -1,4 +1,4 @@
-"""Saving, copies, chat templates, added tokens and training, against transformers."""
+"""Saved cartridges, pickled classes and batches, against transformers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import pytest
-from tokenizers import AddedToken
 from transformers import AutoTokenizer
 
 import crayon_hf
@@ -34,21 +32,6 @@ def _rounded(number: str) -> str:
     return f"{float(number):.12g}"
 
 
-def test_save_pretrained(pair: tuple[Any, Any], tmp_path: Path) -> None:
-    stock, ours = pair
-    names = [
-        [Path(name).name for name in tokenizer.save_pretrained(tmp_path / place)]
-        for tokenizer, place in ((stock, "stock"), (ours, "ours"))
-    ]
-    assert names[1] == names[0]
-    assert files(tmp_path / "ours") == files(tmp_path / "stock")
-    again = AutoTokenizer.from_pretrained(tmp_path / "ours")
-    assert type(again) is type(stock)
-    assert plain(again(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
-    reopened = crayon_hf.AutoTokenizer.from_pretrained(tmp_path / "ours")
-    assert plain(reopened(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
-
-
 def test_a_cartridge_that_is_there_is_made_anew(pair: tuple[Any, Any], tmp_path: Path) -> None:
     _, ours = pair
     for prefix in ("", "mine-"):
@@ -59,29 +42,6 @@ def test_a_cartridge_that_is_there_is_made_anew(pair: tuple[Any, Any], tmp_path:
         cartridge = tmp_path / f"{prefix}tokenizer.dat"
         assert names[-1] == str(cartridge)
         assert crayon_hf.Tokenizer.from_file(cartridge).encode(TEXT).ids == ours.backend_tokenizer.encode(TEXT).ids
-
-
-def test_added_tokens(pair: tuple[Any, Any], tmp_path: Path) -> None:
-    text = "a <new> quick <SEP> foxes <mask> <one>"
-    for tokenizer in pair:
-        assert tokenizer.add_tokens(["<new>", AddedToken("fox", single_word=True)]) == 2
-        assert tokenizer.add_tokens(["<new>"]) == 0
-        assert tokenizer.add_special_tokens({"sep_token": "<SEP>", "additional_special_tokens": ["<one>"]}) == 2
-        tokenizer.mask_token = "<mask>"
-        tokenizer.add_tokens("<mask>", special_tokens=True)
-    stock, ours = pair
-    assert ours.all_special_tokens == stock.all_special_tokens
-    assert len(ours) == len(stock)
-    assert plain(ours(text)) == plain(stock(text))
-    assert plain(ours([text, text], padding=True, return_tensors="np")) == plain(
-        stock([text, text], padding=True, return_tensors="np")
-    )
-    ids = stock(text)["input_ids"]
-    assert ours(text)["input_ids"] == ids
-    assert ours.decode(ids, skip_special_tokens=True) == stock.decode(ids, skip_special_tokens=True)
-    stock.save_pretrained(tmp_path / "stock")
-    ours.save_pretrained(tmp_path / "ours")
-    assert files(tmp_path / "ours") == files(tmp_path / "stock")
 
 
 def cached(tokenizer: Any) -> Any:
@@ -115,27 +75,6 @@ def test_pickled_batches(pair: tuple[Any, Any]) -> None:
         assert plain(dict(batch)) == plain(dict(expected))
         assert [one.tokens for one in batch.encodings] == [one.tokens for one in expected.encodings]
         assert plain(dict(copy.deepcopy(ours([TEXT, "a"], **arguments)))) == plain(dict(expected))
-
-
-def test_chat_templates(repositories: dict[str, Path]) -> None:
-    pytest.importorskip("jinja2")
-    stock = AutoTokenizer.from_pretrained(repositories["byte_level"])
-    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["byte_level"])
-    chat = [{"role": "user", "content": "Hello!"}, {"role": "assistant", "content": "Hi, it's 5."}]
-    for arguments in (
-        {"tokenize": False},
-        {"tokenize": True},
-        {"tokenize": True, "return_dict": True, "add_generation_prompt": True},
-        {"tokenize": True, "return_dict": True, "return_tensors": "np", "padding": "max_length", "max_length": 99},
-        {"tokenize": True, "truncation": True, "max_length": 5},
-    ):
-        assert plain(ours.apply_chat_template(chat, **arguments)) == plain(stock.apply_chat_template(chat, **arguments))
-        both = [chat, chat[:1]]
-        if arguments.get("return_tensors") is None:
-            assert plain(ours.apply_chat_template(both, **arguments)) == plain(
-                stock.apply_chat_template(both, **arguments)
-            )
-    assert ours.get_chat_template() == stock.get_chat_template()
 
 
 def test_target_mode_classes(tmp_path: Path, repositories: dict[str, Path]) -> None:

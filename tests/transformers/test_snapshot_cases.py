@@ -18,6 +18,7 @@ from transformers import AutoTokenizer, BertConfig, LlamaConfig
 import crayon_hf
 from crayon_hf.transformers import loading
 from crayon_hf.transformers.classes import class_for
+from tests.support.sentencepiece_models import trained
 
 TEXT = "w17 w99999 unknown w3"
 
@@ -112,19 +113,12 @@ def test_only_a_model_file(
 ) -> None:
     """A repository with only a SentencePiece model is restored from a snapshot, though its classes store the rules of
     the normalizer as bytes."""
-    sentencepiece = pytest.importorskip("sentencepiece")
+    pytest.importorskip("sentencepiece")
     kind = getattr(transformers, name if hasattr(transformers, "TokenizersBackend") else f"{name}Fast")
     home = tmp_path / "home"
     home.mkdir()
-    with open(home / "spiece.model", "wb") as file:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(training_text),
-            model_writer=file,
-            vocab_size=300,
-            hard_vocab_limit=False,
-            user_defined_symbols=["[CLS]", "[SEP]", "<pad>", "[MASK]"],
-            minloglevel=2,
-        )
+    symbols = ["[CLS]", "[SEP]", "<pad>", "[MASK]"]
+    (home / "spiece.model").write_bytes(trained(training_text, vocab_size=300, user_defined_symbols=symbols))
     stock = kind.from_pretrained(home)
     ours: Any = class_for(kind)
     first = ours.from_pretrained(home)
