@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from tempfile import TemporaryDirectory
 
+from crayon_hf._core import __version__
 from crayon_hf.cli.arguments import Arguments
 from crayon_hf.cli.output import print_line
 from crayon_hf.cli.tokenizers import local_name, open_named
@@ -51,11 +53,12 @@ def _greedy(arguments: Arguments, directory: str) -> int:
                 results[-1].speeds = greedy.measure(contestants, text, rounds, shown)
         finally:
             shown.end()
-    plain = json.dumps({"machine": machine_lines({}), "texts": [result.to_json() for result in results]})
+    machine = machine_lines([], {"crayon-hf": __version__, "tokenizers": version("tokenizers")})
+    plain = json.dumps({"machine": machine, "texts": [result.to_json() for result in results]})
     if arguments.json == "-":
         print_line(plain)
     else:
         if arguments.json:
             write_atomic(arguments.json, plain.encode() + b"\n")
-        print_line("\n".join([*machine_lines({})[:2], "", greedy.table(results)]))
+        print_line("\n".join([*machine[:2], "", greedy.table(results)]))
     return 0

@@ -1,37 +1,32 @@
-"""The report as Markdown, to be put between two marks of a document, and as plain text."""
+"""The report as Markdown, for a terminal and to be put between two marks of a document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
 
-from crayon_hf.cli.colour import padded
-from crayon_hf.display.cells import width_of
-from crayon_hf.parity.speed.figures import OURS, Cell, Figure, Report, Standing, ratio
+from crayon_hf.parity.speed.figures import OURS, Bench, Cell, Figure, Report, Standing, ratio
 from crayon_hf.parity.speed.inputs import PROSE
 from crayon_hf.util.markdown import table
 
 from .jobs import JOBS
 
-__all__ = ["plain", "rounded", "to_markdown"]
+__all__ = ["best_peers", "to_markdown"]
 
-TITLES = {
-    "first": "first pass, ",
-    "first-large": "first pass, ",
-    "scale": "first pass, ",
-    "repeated": "steady state, ",
-    "scale, steady": "steady state, ",
-    "lists": "first pass as lists, ",
-    "open": "open, ",
-    "short": "short, ",
-    "decode": "decode, ",
-    "new-words": "",
-    "long-document": "",
-    "lines": "",
-    "hostile": "",
-}
 ALSO_OURS = ("tokenize", "no_cartridge", "no_cache")
 WITHOUT_TEXT = ("open", "short", "decode")
+TITLES = {
+    **dict.fromkeys(("first", "first-large", "scale"), "first pass, "),
+    **dict.fromkeys(("repeated", "scale, steady"), "steady state, "),
+    **{scenario: f"{scenario}, " for scenario in WITHOUT_TEXT},
+    **dict.fromkeys(("new-words", "lines", "hostile"), ""),
+}
+"""The beginnings of the cells' names, by scenario, in the order of the table."""
+
+Reports = Sequence[Report]
+Said = Callable[[Report, Any], str]
+"""Returns the content of a table's cell in the column of a report, for a row."""
 
 
 def rounded(value: float) -> str:
@@ -52,9 +47,7 @@ def is_exact(standing: Standing, cell: Cell) -> bool:
     scenario, text, _ = cell
     if scenario == "open":
         return not standing.cannot_open and not standing.differing
-    if scenario == "decode":
-        return standing.exact("decode")
-    return standing.exact(f"{text}, as lists" if scenario == "lists" else text)
+    return standing.exact("decode" if scenario == "decode" else text)
 
 
 def best_peers(report: Report, cell: Cell) -> tuple[str, str]:
@@ -71,50 +64,44 @@ def best_peers(report: Report, cell: Cell) -> tuple[str, str]:
     best = next((each for each in ratios if is_exact(report.standings[each[1]], cell)), None)
 
     def said(by_clock: float, name: str) -> str:
-        peer, by_processor = figures[name], ""
-        if ours.cpu and peer.cpu:
-            by_processor = f" ({rounded(ratio(ours.cpu, peer.cpu, peer.unit))})"
+        peer = figures[name]
+        by_processor = f" ({rounded(ratio(ours.cpu, peer.cpu, peer.unit))})" if ours.cpu and peer.cpu else ""
         return f"{rounded(by_clock)}{by_processor} {name}"
 
     return said(*best) if best else "", said(*ratios[0]) if ratios and ratios[0] != best else ""
 
 
-def to_markdown(machine: Sequence[str], reports: Sequence[Report], settings: str) -> str:
-    """All tables, as Markdown."""
-    parts = ["\n".join([*machine, *([f"- {settings}"] if settings else [])])]
-    parts += [_ratios(reports), _hostile(reports), _memory(reports), _ids(reports)]
-    parts += [*map(_details, reports), _calls(reports)]
+def to_markdown(bench: Bench) -> str:
+    """Return all tables, as Markdown."""
+    head = [*bench.machine, *([f"- {bench.settings}"] if bench.settings else [])]
+    parts = ["\n".join(head), *(make(bench.reports) for make in (_ratios, _hostile, _memory, _ids))]
+    parts += [*map(_details, bench.reports), _calls(bench.reports)]
     return "\n\n".join(filter(None, parts)).strip() + "\n"
 
 
-def plain(markdown: str) -> str:
-    """The tables for a terminal: columns of fixed width, numbers aligned to the right."""
-    lines: list[str] = []
-    for is_table, group in groupby(markdown.splitlines(), key=lambda line: line.startswith("|")):
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in group if not line.startswith("|---")]
-        if not is_table:
-            lines += [row[0].removeprefix("### ") if len(row) == 1 else "|".join(row) for row in rows]
-            continue
-        widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
-        for first, *rest in rows:
-            others = (padded(cell, width, right=True) for cell, width in zip(rest, widths[1:], strict=True))
-            lines.append("  ".join([padded(first, widths[0]), *others]).rstrip())
-    return "\n".join(lines) + "\n"
-
-
 def _section(title: str, note: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    found = list(rows)
-    return f"### {title}\n\n{note}\n\n{table(heads, found, numbers=len(heads) - 1)}" if found else ""
+    """Return a table below its title and a note, or "" without rows. Columns are aligned, also on a terminal."""
+    lines = [heads, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines = [[first.ljust(widths[0]), *map(str.rjust, others, widths[1:])] for first, *others in lines]
+    shown = table(lines[0], lines[1:], numbers=len(heads) - 1)
+    return f"### {title}\n\n{note}\n\n{shown}" if len(lines) > 1 else ""
 
 
-def _cells(reports: Sequence[Report]) -> list[Cell]:
+def _beside(title: str, note: str, head: str, reports: Reports, rows: Mapping[str, Any], said: Said) -> str:
+    """Return a table with a column for each report. `rows` are the rows' names and the second arguments of `said`."""
+    lines = ([name, *(said(report, row) for report in reports)] for name, row in rows.items())
+    return _section(title, note, [head, *(report.vocabulary for report in reports)], lines)
+
+
+def _cells(reports: Reports) -> list[Cell]:
     """Return the cells that our engine has a figure for: sorted by scenario, then by number of threads."""
     cells = dict.fromkeys(cell for report in reports for cell, of in report.cells().items() if OURS in of)
     order = list(dict.fromkeys([*TITLES, *JOBS, *(cell[0] for cell in cells)]))
     return sorted(cells, key=lambda cell: (order.index(cell[0]), cell[2]))
 
 
-def _ratios(reports: Sequence[Report]) -> str:
+def _ratios(reports: Reports) -> str:
     note = (
         "Our speedup over the best peer that gives the reference's ids, by wall-clock time and in brackets by\n"
         "processor time, and the peer's name. After it, a faster peer with other ids. For memory: the peer's as a\n"
@@ -125,64 +112,55 @@ def _ratios(reports: Sequence[Report]) -> str:
         if cell not in report.cells():
             return ""
         best, other = best_peers(report, cell)
-        return f"{best or 'no peer'}; other ids: {other}" if other else best or "no peer"
+        return f"{best or 'no peer'}{f'; other ids: {other}' if other else ''}"
 
-    cells = [cell for cell in _cells(reports) if cell[1] != PROSE]
-    rows = ([cell_name(cell), *(said(report, cell) for report in reports)] for cell in cells)
-    return _section("Ratios", note, ["cell", *(report.vocabulary for report in reports)], rows)
+    rows = {cell_name(cell): cell for cell in _cells(reports) if cell[1] != PROSE}
+    return _beside("Ratios", note, "cell", reports, rows, said)
 
 
-def _hostile(reports: Sequence[Report]) -> str:
+def _hostile(reports: Reports) -> str:
     """Return the table of our engine's speed on hostile texts, compared with prose."""
 
     def said(report: Report, cell: Cell) -> str:
-        ours, prose = (
-            report.cells().get(each, {}).get(OURS) for each in (cell, ("hostile", PROSE, cell[2]))
-        )  # in one process
-        if ours is None or prose is None or not ours.rounds or not prose.rounds:
-            return ""
-        return f"{1e3 / ours.median:.1f} ns ({prose.median / ours.median:.1f})"
+        cells = (cell, ("hostile", PROSE, cell[2]))  # in one process
+        found = [report.cells().get(each, {}).get(OURS) for each in cells]
+        medians = [figure.median for figure in found if figure is not None and figure.rounds]
+        return f"{1e3 / medians[0]:.1f} ns ({medians[1] / medians[0]:.1f})" if len(medians) == 2 else ""
 
     note = "Our time for a byte; in brackets as a multiple of that of prose in the same process."
-    rows = ([cell[1], *(said(report, cell) for report in reports)] for cell in _cells(reports) if cell[0] == "hostile")
-    heads = ["one pretoken of 1 MB", *(report.vocabulary for report in reports)]
-    return _section("Hostile text", note, heads, rows)
+    rows = {cell[1]: cell for cell in _cells(reports) if cell[0] == "hostile"}
+    return _beside("Hostile text", note, "one pretoken of 1 MB", reports, rows, said)
 
 
-def _memory(reports: Sequence[Report]) -> str:
+def _memory(reports: Reports) -> str:
     note = (
         "MB of one process with one thread, minus its memory before the vocabulary was opened (Python, NumPy, the\n"
         "engine). *Dirty* memory cannot be shared with other processes. *New words* is the dirty memory after the\n"
-        "given MB of entirely new words (a peer gets half a second). *Second process* is the private memory of\n"
-        "another process after a megabyte, while the first one is open."
+        "given MB of entirely new words (a peer gets half a second)."
     )
-    rows = []
-    for report in reports:
-        for engine, trial in report.memory.items():
-            after = [trial.after[0], trial.after[-1]] if len(trial.after) > 1 else trial.after
-            opened, extra = trial.opened, trial.extra
-            rows.append(
-                [
-                    f"{report.vocabulary}, {engine}",
-                    f"{trial.after[-1]['resident']:.0f}" if trial.after else "",
-                    f"{opened['resident_grown']:.1f}" if opened else "",
-                    f"{opened['dirty_grown']:.1f}" if opened else "",
-                    "; ".join(f"{each['dirty_grown']:.1f} ({each['bytes'] / 1e6:.0f} MB)" for each in after),
-                    f"{extra['private_grown']:.1f}" if extra else "",
-                ]
-            )
-    heads = ["", "whole process", "open: resident", "open: dirty", "new words", "second process"]
+
+    rows = (
+        [
+            f"{report.vocabulary}, {engine}",
+            f"{trial['after'][-1]['resident']:.0f}",
+            *(f"{trial['opened'][f'{kind}_grown']:.1f}" for kind in ("resident", "dirty")),
+            "; ".join(f"{each['dirty_grown']:.1f} ({each['bytes'] / 1e6:.0f} MB)" for each in trial["after"]),
+        ]
+        for report in reports
+        for engine, trial in report.memory.items()
+        if trial["opened"] and trial["after"]
+    )
+    heads = ["", "whole process", "open: resident", "open: dirty", "new words"]
     return _section("Memory", note, heads, rows)
 
 
-def _ids(reports: Sequence[Report]) -> str:
+def _ids(reports: Reports) -> str:
     note = (
-        "Compared before anything was timed, document by document, on every text above (100,000 of the lines). For a\n"
+        "Compared before anything was timed, document by document, on every text above. For a\n"
         "job, a digest of its output is compared in every round."
     )
-    names = dict.fromkeys(name for report in reports for name in report.standings)
-    rows = ([name, *(_standing(report, report.standings.get(name)) for report in reports)] for name in names)
-    ids = _section("Whose ids are the reference's", note, ["engine", *(report.vocabulary for report in reports)], rows)
+    names = {name: name for report in reports for name in report.standings}
+    ids = _beside("Whose ids are the reference's", note, "engine", reports, names, _standing)
     references = "References: " + ", ".join(f"{report.vocabulary} {report.reference}" for report in reports) + "."
     said = [(report.vocabulary, note) for report in reports for note in report.notes]
     missing = dict.fromkeys(f"- {note}" for _, note in said if "not installed" in note)
@@ -190,21 +168,19 @@ def _ids(reports: Sequence[Report]) -> str:
     return "\n\n".join(filter(None, [ids, references, "\n".join(notes)]))
 
 
-def _standing(report: Report, standing: Standing | None) -> str:
+def _standing(report: Report, engine: str) -> str:
+    standing = report.standings.get(engine)
     if standing is None:
         return ""
     if standing.cannot_open:
         return "not installed" if standing.missing else "cannot open it"
-    said = []
-    if standing.differing:
-        total = sum(report.texts[name]["documents"] for name in report.texts)
-        wrong = sum(count for name, count in standing.differing.items() if name in report.texts)
-        said += [f"{wrong:,} of {total:,} documents differ"] if wrong else []
-        if "decode" in standing.differing:
-            said.append(f"{standing.differing['decode']:,} decoded differ")
+    said, texts = [], report.texts
+    if wrong := sum(count for name, count in standing.differing.items() if name in texts):
+        said.append(f"{wrong:,} of {sum(text['documents'] for text in texts.values()):,} documents differ")
+    if "decode" in standing.differing:
+        said.append(f"{standing.differing['decode']:,} decoded differ")
     if standing.failed:
-        without = [name for name in report.texts if name in standing.failed]
-        said.append("no ids" if len(without) == len(report.texts) else f"no ids: {', '.join(standing.failed)}")
+        said.append("no ids" if texts.keys() <= standing.failed.keys() else f"no ids: {', '.join(standing.failed)}")
     return "; ".join(said) or "the same"
 
 
@@ -231,19 +207,16 @@ def _detail(report: Report, cell: Cell, figure: Figure | None) -> str:
         return figure.note + mark
     unit = "" if figure.unit == "MB/s" else f" {figure.unit}"
     spread = f" \u00b1{figure.spread * 100:.0f}%" if len(figure.rounds) > 1 else ""
-    cpu = f" ({rounded(sorted(figure.cpu)[len(figure.cpu) // 2])})" if figure.cpu else ""
+    cpu = f" ({rounded(median(figure.cpu))})" if figure.cpu else ""
     return f"{rounded(figure.median)}{unit}{spread}{cpu}{mark}"
 
 
-def _calls(reports: Sequence[Report]) -> str:
-    found = dict.fromkeys(
-        (figure.engine, figure.call, figure.gives)
+def _calls(reports: Reports) -> str:
+    found = {
+        f"- {figure.engine} `{figure.call}`: {figure.gives}"
         for report in reports
         for figure in report.figures
         if figure.gives and figure.scenario not in ("open", "short")
-    )
-    if not found:
-        return ""
-    lines = [f"- {engine} `{call}`: {gives}" for engine, call, gives in sorted(found)]
+    }
     short = f"- one short string: `encode` of each engine, to ids; {OURS}, tokenizers: `encode(text).ids`"
-    return "\n".join(["### The results of the calls", "", *lines, short])
+    return "\n".join(["### The results of the calls", "", *sorted(found), short]) if found else ""

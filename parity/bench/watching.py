@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from threading import Thread
 
+from crayon_hf.parity.speed.child.memory import sizes_of
+
 __all__ = ["Watch"]
 
 _EVERY = 0.05
@@ -20,12 +22,8 @@ class Watch:
     def __init__(self) -> None:
         self.peak_mb = 0.0
         """The most memory of all processes together, shared pages counted once."""
-        self._moved: dict[int, int] = {}
-
-    @property
-    def moved(self) -> int:
-        """The bytes that all processes read and wrote, as far as the samples show."""
-        return sum(self._moved.values())
+        self.moved: dict[int, int] = {}
+        """The bytes that each process read and wrote, as far as the samples show."""
 
     def begin(self, pid: int) -> None:
         """Start watching the process `pid` and its descendants, in a thread."""
@@ -50,12 +48,11 @@ class Watch:
         left = [pid]
         while left:
             each = left.pop()
-            with contextlib.suppress(OSError, ValueError):  # it has just ended
+            with contextlib.suppress(OSError, ValueError, KeyError):  # it has just ended
+                found[each] = sizes_of(each)["Pss"]
                 of = Path(f"/proc/{each}")
-                lines = (of / "smaps_rollup").read_text(encoding="ascii").splitlines()
-                found[each] = sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024 / 1e6
                 calls = dict(line.split(": ") for line in (of / "io").read_text(encoding="ascii").splitlines())
-                self._moved[each] = int(calls["rchar"]) + int(calls["wchar"])
+                self.moved[each] = int(calls["rchar"]) + int(calls["wchar"])
                 for task in (of / "task").iterdir():
                     left += map(int, (task / "children").read_text(encoding="ascii").split())
         return found

@@ -12,18 +12,15 @@ import logging
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from crayon_hf.parity.compare.references import TIKTOKEN, find
-from crayon_hf.parity.inputs.texts import shared_directory
-from crayon_hf.parity.speed.machine import cpu_model
 from crayon_hf.util.markdown import table_lines
 
 from . import calls
-from .timing import Timed, beside
+from .timing import Timed, beside, print_conditions, vocabularies_of
 
 VOCABULARIES = ("gpt2", "llama3", "t5-small", "bert-cased")
 ENCODINGS = TIKTOKEN
@@ -44,49 +41,32 @@ def faces(root: Path, vocabularies: list[str], encodings: list[str]) -> Iterator
 
     import crayon_hf
 
-    def paths() -> Iterator[tuple[str, str, str]]:
+    def each(kinds: Sequence[Any], calls_of: Callable[[Any, str, str], calls.Calls]) -> Face:
         for name in vocabularies:
             with tempfile.TemporaryDirectory() as directory:
-                yield name, str(root / name / "tokenizer.json"), directory
+                stock, ours = (calls_of(kind, str(root / name / "tokenizer.json"), directory) for kind in kinds)
+                yield name, stock, ours
+
+    def of_tiktoken() -> Face:
+        for name in encodings:
+            kinds = (tiktoken.Encoding, crayon_hf.tiktoken.Encoding)
+            stock, ours = (calls.of_tiktoken(kind, name, _parts(name), SHORT, LONG) for kind in kinds)
+            yield name, stock, ours
 
     both = (tokenizers.Tokenizer, crayon_hf.Tokenizer)
-    streams = (tokenizers.decoders.DecodeStream, crayon_hf.DecodeStream)
+    streams = ((tokenizers.decoders.DecodeStream, both[0]), (crayon_hf.DecodeStream, both[1]))
     autos = (transformers.AutoTokenizer, crayon_hf.AutoTokenizer)
-    kinds = (tiktoken.Encoding, crayon_hf.tiktoken.Encoding)
-
-    def two(made: Any) -> tuple[calls.Calls, calls.Calls]:
-        stock, ours = made
-        return stock, ours
-
-    yield (
-        "tokenizers.Tokenizer",
-        ((name, *two(calls.of_tokenizer(kind, path, SHORT, LONG, to) for kind in both)) for name, path, to in paths()),
-    )
-    yield (
-        "tokenizers.Encoding",
-        ((name, *two(calls.of_encoding(kind, path, SHORT, LONG) for kind in both)) for name, path, _ in paths()),
-    )
+    yield "tokenizers.Tokenizer", each(both, lambda kind, path, to: calls.of_tokenizer(kind, path, SHORT, LONG, to))
+    yield "tokenizers.Encoding", each(both, lambda kind, path, _: calls.of_encoding(kind, path, SHORT, LONG))
     yield (
         "tokenizers.decoders.DecodeStream",
-        (
-            (name, *two(calls.of_stream(*kinds, path, LONG) for kinds in zip(streams, both, strict=True)))
-            for name, path, _ in paths()
-        ),
+        each(streams, lambda kinds, path, _: calls.of_stream(kinds[0], kinds[1], path, LONG)),
     )
     yield (
         "transformers.PreTrainedTokenizerFast",
-        (
-            (name, *two(calls.of_fast(kind, str(Path(path).parent), SHORT, LONG, to) for kind in autos))
-            for name, path, to in paths()
-        ),
+        each(autos, lambda kind, path, to: calls.of_fast(kind, str(Path(path).parent), SHORT, LONG, to)),
     )
-    yield (
-        "tiktoken.Encoding",
-        (
-            (name, *two(calls.of_tiktoken(kind, name, _parts(name), SHORT, LONG) for kind in kinds))
-            for name in encodings
-        ),
-    )
+    yield "tiktoken.Encoding", of_tiktoken()
 
 
 def _parts(name: str) -> dict[str, Any]:
@@ -145,17 +125,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--noise", type=float, default=0.1, help="the allowed excess over stock's time (0.1: a tenth)")
     options = parser.parse_args(argv)
-    shared = shared_directory()
-    if shared is None:
-        parser.error("set CRAYON_SHARED to a directory that has vocabularies in vocab/")
+    root = vocabularies_of(parser)
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    versions = ", ".join(f"{name} {version(name)}" for name in ("tokenizers", "transformers", "tiktoken"))
-    print(f"{cpu_model()}; Python {sys.version.split()[0]}, {versions}\n")
+    print_conditions("tokenizers", "transformers", "tiktoken")
     slower = []
     wanted = options.face or [""]
     vocabularies, encodings = options.tokenizer or list(VOCABULARIES), options.encoding or list(ENCODINGS)
-    for name, face in faces(shared / "vocab", vocabularies, encodings):
+    for name, face in faces(root, vocabularies, encodings):
         if not any(part in name for part in wanted):
             continue
         found = measure(face, options.rounds)

@@ -10,15 +10,12 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from itertools import cycle
 from typing import Any
 
-from crayon_hf.parity.inputs.texts import shared_directory
-from crayon_hf.parity.speed.machine import cpu_model
 from crayon_hf.util.markdown import table_lines
 
-from .timing import beside
+from .timing import beside, print_conditions, vocabularies_of
 
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
@@ -45,15 +42,13 @@ def main(argv: list[str] | None = None) -> int:
 
     import crayon_hf
 
-    root = shared_directory()
-    if root is None:
-        parser.error("set CRAYON_SHARED to a directory that has vocabularies in vocab/")
+    root = vocabularies_of(parser)
     warnings.simplefilter("ignore", crayon_hf.DelegatedWarning)
-    print(f"{cpu_model()}; " + ", ".join(f"{name} {version(name)}" for name in ("transformers", "tokenizers")) + "\n")
+    print_conditions("transformers", "tokenizers")
 
     def rows() -> Iterator[list[str]]:
         for name in options.names:
-            path = root / "vocab" / name
+            path = root / name
             kinds = transformers.AutoTokenizer, crayon_hf.AutoTokenizer
             stock, ours = (kind.from_pretrained(path, local_files_only=True) for kind in kinds)
             for turns in TURNS:

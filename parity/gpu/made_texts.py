@@ -9,7 +9,6 @@ from parity.texts import KINDS, gathered
 
 __all__ = ["KINDS", "MOST", "one_text", "some_documents", "some_text"]
 
-DOCUMENT = 2048
 MOST = 16_000_000
 """The most bytes of a text before it is repeated."""
 
@@ -27,7 +26,7 @@ def some_text(kind: str, most: int = MOST) -> bytes:
 
 def some_documents(kind: str, size: int) -> list[str]:
     """Return documents of at most 2,048 bytes of UTF-8 each. Together they have `size` bytes, or a little less."""
-    return list(documents(one_text(kind, size), DOCUMENT))
+    return list(documents(one_text(kind, size)))
 
 
 def one_text(kind: str, size: int) -> bytes:

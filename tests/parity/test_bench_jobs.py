@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from crayon_hf.parity.compare.references import find
-from crayon_hf.parity.speed.figures import Report
+from crayon_hf.parity.speed.figures import Bench, Report
 from crayon_hf.parity.speed.processes import Engine
+from crayon_hf.parity.speed.vocabularies import find_any
 from parity.bench import jobs
-from parity.bench.__main__ import Bench, main
-from parity.bench.tables import plain
+from parity.bench.__main__ import main
+from parity.bench.tables import to_markdown
 from parity.bench.watching import Watch
 from tests.conftest import SENTENCES
 
@@ -29,11 +30,11 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, *arguments: str) -> tuple[Bench, str]:
     kept = tmp_path / "figures.json"
-    options = ["--rounds", "1", "--threads", "1", "--megabytes", "0.05", "--silent", "--json", str(kept)]
+    options = ["--rounds", "1", "--threads", "1", "--megabytes", "0.05", "--json", str(kept)]
     assert main([*arguments, *options]) == 0
     tables = capsys.readouterr().out
     bench = Bench.from_json(json.loads(kept.read_text(encoding="utf-8")))
-    assert plain(bench.to_markdown()).rstrip() == tables.rstrip()
+    assert to_markdown(bench) == tables
     return bench, tables
 
 
@@ -71,7 +72,7 @@ def test_a_server(
         assert {figure.text.partition(", ")[2]: figure.unit for figure in found} == units
         assert all(figure.rounds[0] > 0 for figure in found)
         assert all(report.standings[engine].exact(figure.text) for figure in found)
-    assert bench.same_ids
+    assert report.same_ids
 
 
 def test_first_openings(text: Path, gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,6 +83,27 @@ def test_first_openings(text: Path, gpt2_like: Path, tmp_path: Path, capsys: pyt
     assert sorted(figure.engine for figure in report.figures) == sorted(["transformers", *engines])
     assert all(figure.unit == "ms" and figure.rounds[0] > 0 for figure in report.figures)
     assert all(report.standings[figure.engine].exact(figure.text) for figure in report.figures)
+
+
+def test_a_first_opening_is_of_the_directory_as_it_is(gpt2_like: Path, tmp_path: Path) -> None:
+    from crayon_hf import AutoTokenizer
+
+    source, inputs = tmp_path / "model", tmp_path / "inputs"
+    source.mkdir()
+    inputs.mkdir()
+    (source / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
+    settings = {"tokenizer_class": "GPT2TokenizerFast", "model_max_length": 7, "errors": "strict"}
+    (source / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    vocabulary = find_any(str(source), str(tmp_path))
+    size, work = jobs.JOBS["first-opening"].make(lambda limit: b"one text", 100, inputs, vocabulary)
+    assert (size, work["text"]) == (8, "one text")
+    files = {name: sorted(each.name for each in Path(work[name]).iterdir()) for name in ("plain", "with_cartridge")}
+    assert files["plain"] == ["tokenizer.json", "tokenizer_config.json"]
+    assert files["with_cartridge"] == ["tokenizer.dat", *files["plain"]]
+    for name in files:
+        opened = AutoTokenizer.from_pretrained(work[name])
+        assert type(opened).__name__.startswith("GPT2Tokenizer")
+        assert opened.model_max_length == 7
 
 
 def test_every_round_is_compared(text: Path, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +124,7 @@ def test_every_round_is_compared(text: Path, gpt2_like: Path, monkeypatch: pytes
         report = Report("gpt2", "tokenizers")
         engines = list(map(Engine, answers))
         vocabulary = find(str(gpt2_like))
-        jobs.measure_job("corpora", vocabulary, [str(text)], report, engines=engines, rounds=rounds, bytes=1000)
+        jobs.measure_job("corpora", vocabulary, [str(text)], report, engines, 1, rounds, 1000)
         (of,) = {figure.text for figure in report.figures}
         assert report.same_ids is same
         assert report.standings["crayon"].exact(of) is same

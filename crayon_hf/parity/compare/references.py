@@ -52,8 +52,6 @@ class Vocabulary:
     pattern: str | None = None
     """The pattern, if no published encoding gives it. For tiktoken only."""
     special_tokens: Mapping[str, int] = field(default_factory=dict)
-    model: str = ""
-    """The SentencePiece model that ``path`` was converted from, if any."""
     ours: str = ""
     """The file that our side opens, if not ``path``: a cartridge, or the source that ``path`` was converted from."""
     json: str = ""
@@ -77,7 +75,7 @@ class Vocabulary:
         if self.kind == "xerv":
             return ()
         if self.kind == "tiktoken":
-            ids: dict[str, int] = self._tiktoken_pieces()["special_tokens"]
+            ids: dict[str, int] = self.tiktoken_arguments()["special_tokens"]
             return tuple(sorted(ids, key=lambda token: ids[token]))
         added = self._document().get("added_tokens") or []
         return tuple(entry["content"] for entry in sorted(added, key=lambda entry: entry["id"]))
@@ -85,7 +83,7 @@ class Vocabulary:
     def token_bytes(self) -> list[bytes]:
         """The bytes of the ordinary tokens, in order of id."""
         if self.kind == "tiktoken":
-            ranks: dict[bytes, int] = self._tiktoken_pieces()["mergeable_ranks"]
+            ranks: dict[bytes, int] = self.tiktoken_arguments()["mergeable_ranks"]
             return sorted(ranks, key=lambda token: ranks[token])
         vocab = self._document()["model"]["vocab"]
         names = [name for name, _ in vocab] if isinstance(vocab, list) else sorted(vocab, key=lambda name: vocab[name])
@@ -110,7 +108,7 @@ class Vocabulary:
             return import_module("sentencepiece").SentencePieceProcessor(model_file=str(self.path))
         import tiktoken
 
-        return tiktoken.Encoding(**self._tiktoken_pieces())
+        return tiktoken.Encoding(**self.tiktoken_arguments())
 
     def open_ours(self) -> Any:
         """Open our ``Tokenizer`` of the same vocabulary. For ``transformers``, use our ``AutoTokenizer``."""
@@ -154,7 +152,8 @@ class Vocabulary:
         """The fields of a result that are compared."""
         return FIELDS[self.kind]
 
-    def _tiktoken_pieces(self) -> dict[str, Any]:
+    def tiktoken_arguments(self) -> dict[str, Any]:
+        """Return the arguments of ``tiktoken.Encoding`` for a rank file."""
         if self.pattern is not None:
             return {
                 "name": self.name,
@@ -209,12 +208,6 @@ def check_fields(what: str) -> None:
             f"{what} needs tokenizers before 1.0 as its reference, but {tokenizers.__version__} is installed: "
             "python -m pip install 'tokenizers<1'"
         )
-
-
-def tiktoken_gpt2_pattern() -> str:
-    """Return tiktoken's spelling of the pattern that ByteLevel uses."""
-    pattern: str = import_module(OPENAI).r50k_pat_str
-    return pattern
 
 
 def published_encodings() -> list[str]:

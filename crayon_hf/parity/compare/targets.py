@@ -42,19 +42,20 @@ class Subject:
     notes: tuple[str, ...] = ()
 
 
-def find_target(target: str, against: str, directory: str) -> Subject:
+def find_target(target: str, against: str, directory: str, *, timed_only: bool = False) -> Subject:
     """Find `target`, for a comparison with the library `against`. If that is empty, the vocabulary decides.
 
     A target is a source that `crayon-hf convert` reads, a profile, a name below ``$CRAYON_SHARED/vocab``, a tiktoken
     encoding or a repository of the Hub. Raise TargetError for any other. Files made for a reference go into
-    `directory`.
+    `directory`. A reference that is `timed_only` may be of any version.
     """
     if against and against not in REFERENCES:
         raise TargetError(f"--against {against}: expected one of {', '.join(REFERENCES)}")
     try:
         name, path = _locate(target, directory)
         subject = _Resolver(name, path, against, directory).subject()
-        _check_installed(name, subject.vocabulary.kind)
+        if not timed_only:
+            _check_installed(name, subject.vocabulary.kind)
         return subject
     except (TargetError, MissingExtraError):
         raise

@@ -94,7 +94,7 @@ def make_report(
         notes = [*subject.notes, *run.notes]
         if speed:
             if run.agreed:
-                speeds, found = measure_speed(vocabulary, groups, rounds, ours, progress)
+                speeds, found = measure_speed(vocabulary, groups, rounds, progress)
                 notes += found
             else:
                 notes.append("speed was not measured, since the results are not the same")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from tempfile import TemporaryDirectory
 
 from ..compare.references import Vocabulary
 from ..compare.suites import Suite
 from ..inputs.texts import read_text, text_files
 from ..speed.figures import Figure
-from ..speed.inputs import Sizes, make_inputs
+from ..speed.inputs import make_texts
 from ..speed.measuring import BenchError, measure
 from ..speed.processes import Engine
 from .model import Speed
@@ -19,7 +19,8 @@ from .plan import Group
 
 SCENARIOS = ("first", "repeated", "short", "decode", "open")
 NAMES = {"first": "first pass"}
-SIZES = Sizes(text=500_000, short=50, decode=200_000)
+SIZE = 500_000
+"""The most bytes of a text."""
 SECONDS = 30.0
 """The seconds for all rounds together. A round that would likely exceed them does not begin."""
 TEXTS = 2
@@ -27,24 +28,20 @@ TEXTS = 2
 
 
 def measure_speed(
-    vocabulary: Vocabulary,
-    groups: Sequence[Group],
-    rounds: int,
-    ours: str = "",
-    progress: Callable[[str], None] = lambda _: None,
+    vocabulary: Vocabulary, groups: Sequence[Group], rounds: int, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[tuple[Speed, ...], list[str]]:
     """Time both sides on the texts of `groups`. Return the speeds, each with one thread, and notes on missing ones."""
-    texts = [group.suites[0] for group in groups if group.kind != "generated"]
-    texts = texts[: 1 if vocabulary.kind == "transformers" else TEXTS]
-    if not texts:
+    suites = [group.suites[0] for group in groups if group.kind != "generated"]
+    suites = suites[: 1 if vocabulary.kind == "transformers" else TEXTS]
+    if not suites:
         return (), ["speed was not measured: the run has no text"]
-    engines = (Engine("crayon", stand_in=ours), Engine(vocabulary.kind))
+    engines = (Engine("crayon"), Engine(vocabulary.kind))
     until = time.monotonic() + SECONDS
     with TemporaryDirectory(prefix="crayon-parity-speed-") as directory:
-        specs = [_excerpt(suite, vocabulary, directory) for suite in texts]
-        inputs = make_inputs(specs, directory, SIZES, SCENARIOS)
+        sources = {suite.name: partial(_excerpt, suite, vocabulary.specials()) for suite in suites}
+        texts = make_texts(sources, directory, SIZE, SCENARIOS)
         try:
-            report = measure(vocabulary, engines, inputs, SCENARIOS, (1,), rounds, until=until, progress=progress)
+            report = measure(vocabulary, engines, texts, SCENARIOS, (1,), rounds, until=until, progress=progress)
         except BenchError as error:
             return (), [f"speed was not measured: {error}"]
     if not report.same_ids:
@@ -52,21 +49,16 @@ def measure_speed(
     return tuple(_speed(cell, figures, vocabulary.kind) for cell, figures in report.cells().items()), report.notes
 
 
-def _excerpt(suite: Suite, vocabulary: Vocabulary, directory: str) -> str:
-    """Write a text's beginning into a file of its name, without special tokens, which calls treat differently."""
-    text, size = "", SIZES.text
+def _excerpt(suite: Suite, specials: Sequence[str], size: int | None) -> bytes:
+    """Return the beginning of a text without special tokens, which calls treat differently."""
+    text = ""
     for path in text_files(suite.source).values():
         text += read_text(path, size).decode()
         if size is not None and len(text) >= size:
             break
-    for token in sorted(filter(None, vocabulary.specials()), key=len, reverse=True):
+    for token in sorted(filter(None, specials), key=len, reverse=True):
         text = text.replace(token, " ")
-    folder = os.path.join(directory, str(len(os.listdir(directory))))
-    os.mkdir(folder)
-    made = os.path.join(folder, suite.name)
-    with open(made, "w", encoding="utf-8", newline="") as out:
-        out.write(text)
-    return made
+    return text.encode()[:size].decode(errors="ignore").encode()
 
 
 def _speed(cell: tuple[str, str, int], figures: dict[str, Figure], reference: str) -> Speed:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["OURS", "SCHEMA", "Cell", "Figure", "Report", "Standing", "Trial"]
+__all__ = ["OURS", "SCHEMA", "Bench", "Cell", "Figure", "Report", "Standing"]
 
 SCHEMA = 2
 OURS = "crayon"
+UNITS = {"s": 1.0, "ms": 1e3, "\u00b5s": 1e6}
+"""The units of times, each with its number in a second."""
 
 
 @dataclass
@@ -64,18 +66,6 @@ class Standing:
         return not self.cannot_open and not self.differing.get(text) and text not in self.failed
 
 
-@dataclass
-class Trial:
-    """The memory of one engine, in MB: resident, private, and private without clean file pages."""
-
-    engine: str
-    opened: dict[str, float] = field(default_factory=dict)
-    after: list[dict[str, float]] = field(default_factory=list)
-    """The memory after ``bytes`` of entirely new words."""
-    extra: dict[str, float] = field(default_factory=dict)
-    """The memory of a second process after a megabyte, while the first one is open."""
-
-
 Cell = tuple[str, str, int]
 """Scenario, text and number of threads."""
 
@@ -90,7 +80,8 @@ class Report:
     """The bytes of each text, the number of its documents whose ids were compared, and their tokens."""
     standings: dict[str, Standing] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
-    memory: dict[str, Trial] = field(default_factory=dict)
+    memory: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The memory of each engine, in MB: when it was ``opened``, and ``after`` given bytes of entirely new words."""
     notes: list[str] = field(default_factory=list)
     same_ids: bool = True
     """Whether our ids equal the reference's. If not, nothing is timed."""
@@ -113,10 +104,6 @@ class Report:
             known.cpu += figure.cpu
             known.note = known.note or figure.note
 
-    def to_json(self) -> dict[str, Any]:
-        """The report as plain values."""
-        return asdict(self)
-
     @staticmethod
     def from_json(plain: dict[str, Any]) -> Report:
         """Return the report that ``to_json`` has made plain."""
@@ -125,9 +112,33 @@ class Report:
                 **plain,
                 "standings": {name: Standing(**each) for name, each in plain["standings"].items()},
                 "figures": [Figure(**each) for each in plain["figures"]],
-                "memory": {name: Trial(**each) for name, each in plain["memory"].items()},
             }
         )
+
+
+@dataclass
+class Bench:
+    """The results of a run of the benchmark."""
+
+    machine: list[str] = field(default_factory=list)
+    settings: str = ""
+    reports: list[Report] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain values, with every round."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+    @staticmethod
+    def from_json(plain: dict[str, Any]) -> Bench:
+        """Make the results again from the values that ``to_json`` returned."""
+        if plain.get("schema") != SCHEMA:
+            raise ValueError(f"these figures are of schema {plain.get('schema')}, not {SCHEMA}: measure again")
+        return Bench(plain["machine"], plain["settings"], [Report.from_json(each) for each in plain["reports"]])
+
+
+def value_of(seconds: float, size: int, unit: str) -> float:
+    """Return the speed or the time, in a figure's unit, of work on `size` bytes that took some seconds."""
+    return size / 1e6 / max(seconds, 1e-9) if unit == "MB/s" else seconds * UNITS[unit]
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float], unit: str) -> float:

@@ -5,24 +5,21 @@ from __future__ import annotations
 import mmap
 import os
 import platform
-from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from crayon_hf.util.wording import plural
+
+from .inputs import Text
 from .processes import all_cores
 
 __all__ = ["cpu_model", "machine_lines", "touch_memory"]
 
 
-def machine_lines(texts: Mapping[str, Mapping[str, int]], versions: Mapping[str, str] | None = None) -> list[str]:
-    """Describe the machine, the versions (of the measured engines, or of the references) and the texts."""
-    if versions is None:
-        versions = {package: _version(package) for package in ("crayon-hf", "tokenizers", "tiktoken", "transformers")}
+def machine_lines(texts: Sequence[Text], versions: Mapping[str, str]) -> list[str]:
+    """Describe the machine, the versions of the measured engines, and the texts."""
     packages = [f"{name} {number}" for name, number in versions.items()]
-    sizes = [
-        f"{name} {entry['bytes'] / 1e6:.1f} MB in {entry['documents']:,} document{'s'[: entry['documents'] != 1]}"
-        for name, entry in texts.items()
-    ]
+    sizes = [f"{text.name} {text.bytes / 1e6:.1f} MB in {plural(text.documents, 'document')}" for text in texts]
     return [
         f"- Machine: {cpu_model()}, {len(all_cores())} of {os.cpu_count()} cores, {platform.system()} "
         f"{platform.release()} {platform.machine()}",
@@ -31,13 +28,6 @@ def machine_lines(texts: Mapping[str, Mapping[str, int]], versions: Mapping[str,
         "- MB are 1,000,000 bytes of UTF-8; each figure is a median; special tokens are not added;",
         "  the first pass is in a fresh process, over text that it has not seen, after a few letters",
     ]
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def touch_memory(size: int) -> None:

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from operator import ne
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 
 from crayon_hf.util.progress import time_left
 
 from ..compare.references import Vocabulary
-from .figures import OURS, Report, Standing, Trial, ratio
-from .inputs import HOSTILE, Inputs
+from ..inputs.texts import DOCUMENT_BYTES
+from .child.serve import Task
+from .figures import OURS, Report, Standing, ratio
+from .inputs import DOCUMENTS_OF_A_CALL, HOSTILE, Text
 from .processes import Engine, Outcome, run_job
-from .scenarios import HOSTILE_LIMIT, SLOWEST, Job, figures_of, plan
+from .scenarios import SCENARIOS, SLOWEST, Job, figures_of, plan
 from .vocabularies import prepare
 
-__all__ = ["BenchError", "in_turns", "measure", "rotated"]
+__all__ = ["BenchError", "measure", "rotated"]
 
-NEAR = 0.7
-"""A peer (another library's engine) runs a job only once if it is slow in all cells of the job.
-
-Slow means below this fraction of the fastest peer's speed."""
-
-HOPELESS = 0.25
-"""A peer that is below this fraction of the fastest peer's speed does not run the job with more threads."""
+SLOW = 0.25
+"""A peer (another library's engine) below this fraction of the fastest peer's speed does not run a job again, in later
+rounds or with more threads."""
 
 IDS_LIMIT = 120.0
 PEER_SECONDS = 0.5
 """How long a peer encodes new words while its memory is measured; our engine encodes all words."""
 
 Progress = Callable[[str], None]
-Item = TypeVar("Item")
 
 
 class BenchError(RuntimeError):
@@ -43,7 +40,7 @@ class BenchError(RuntimeError):
 def measure(
     vocabulary: Vocabulary,
     engines: Sequence[Engine],
-    inputs: Inputs,
+    texts: Sequence[Text],
     scenarios: Sequence[str],
     threads: Sequence[int],
     rounds: int,
@@ -58,17 +55,24 @@ def measure(
     report = Report(vocabulary.name, vocabulary.kind)
     with TemporaryDirectory(prefix="crayon-bench-vocabulary-") as directory:
         progress(f"{vocabulary.name}: ids")
-        files = prepare(vocabulary, directory)
-        ids = _compare(vocabulary, engines, files, inputs, scenarios, threads, report, directory)
+        files = prepare(vocabulary, directory, [engine.name for engine in engines])
+        ids = os.path.join(directory, "ids.jsonl")
+        _compare(engines, files, texts, max(threads), ids, report)
         if not report.same_ids:
             return report
         running = [engine for engine in engines if not report.standings[engine.name].cannot_open]
-        jobs = plan(scenarios, inputs, threads, ids)
-        _rounds(running, files, jobs, inputs, scenarios, rounds, report, until, progress)
-        if "memory" in scenarios and rounds:
-            for engine in running:
+        jobs = plan(scenarios, texts, threads, ids)
+        for done in range(rounds):
+            begun = time.monotonic()
+            _round(done, jobs, running, files, scenarios, report, progress)
+            needed = time.monotonic() - begun
+            if done + 1 < rounds and until is not None and time.monotonic() + needed > until:
+                report.notes.append(f"{done + 1} of {rounds} rounds: no time was left for more")
+                break
+        for text in texts:
+            for engine in running if text.scenario == "memory" else ():
                 progress(f"{vocabulary.name}: memory, {engine.name}")
-                report.memory[engine.name] = _memory(engine, files, inputs, report)
+                report.memory[engine.name] = _memory(engine, files, text, report)
     return report
 
 
@@ -76,87 +80,66 @@ def measure(
 
 
 def _compare(
-    vocabulary: Vocabulary,
-    engines: Sequence[Engine],
-    files: dict[str, Any],
-    inputs: Inputs,
-    scenarios: Sequence[str],
-    threads: Sequence[int],
-    report: Report,
-    directory: str,
-) -> str:
+    engines: Sequence[Engine], files: dict[str, Any], texts: Sequence[Text], threads: int, ids: str, report: Report
+) -> None:
     """Compare all engines' ids with the reference's, and write the result into the standings of `report`.
 
-    Return the file of ids to decode, or an empty path if no ids were kept.
+    Write the ids to decode into the file `ids`, if a text is for that.
     """
-    kept = os.path.join(directory, "ids.json")
-    steps: list[dict[str, Any]] = []
-    for text in inputs.texts.values():
-        limit = HOSTILE_LIMIT if text.name in HOSTILE else IDS_LIMIT + text.bytes / SLOWEST
-        single = text.name[:5] == "short"
-        step = {"kind": "ids", "name": text.name, "path": text.compared, "limit": limit, "single": single}
-        steps.append({**step, "keep": kept} if text.name == "decoded" else step)
-    if "decode" in scenarios:
-        steps.append({"kind": "decoded", "name": "decode", "path": kept, "limit": IDS_LIMIT})
-
-    def hashes(engine: Engine, call: str, steps: list[dict[str, Any]]) -> tuple[Outcome, dict[str, bytes]]:
-        """Return the outcome, and the hashes of the documents by step."""
-        to = {step["name"]: os.path.join(directory, f"{engine.name}-{call}-{i}") for i, step in enumerate(steps)}
-        marked = [{**step, "to": to[step["name"]]} for step in steps]
-        outcome = run_job(engine, files, marked, max(threads), call=call)
-        done = {name for name, result in outcome.steps.items() if "documents" in result}
-        return outcome, {name: Path(to[name]).read_bytes() for name in done}
-
-    judge = next((e for e in engines if e.name == vocabulary.kind and not e.stand_in), Engine(vocabulary.kind))
-    outcome, expected = hashes(judge, "best", steps)
-    report.reference = f"{judge.name} {outcome.opened.get('version', '')}".strip()
-    missing = [step["name"] for step in steps if step["name"] not in expected]
-    if outcome.cannot_open or (missing and not set(missing) <= set(HOSTILE)):
-        raise BenchError(f"{report.vocabulary}: no ids to compare with: {outcome.cannot_open or outcome.steps}")
-    for name, text in inputs.texts.items():
-        tokens = outcome.steps[name].get("tokens", 0)
-        report.texts[name] = {"bytes": text.bytes, "documents": text.compared_documents, "tokens": tokens}
+    compared = [text for text in texts if text.scenario in SCENARIOS]
+    steps = [_ids_step(text, ids) for text in compared]
+    if any(step["keep"] for step in steps):
+        steps.append({"kind": "decoded", "name": "decode", "path": ids, "limit": IDS_LIMIT})
+    judge = next((each for each in engines if each.name == report.reference and not each.stand_in), None)
+    judge = judge or Engine(report.reference)
+    right = run_job(judge, files, steps, threads)
+    report.reference = f"{judge.name} {right.opened.get('version', '')}".strip()
+    results = {step["name"]: right.steps.get(step["name"], {}) for step in steps}
+    missing = {name: result.get("says", "") for name, result in results.items() if "hashes" not in result}
+    if right.cannot_open or missing.keys() - {*HOSTILE}:
+        raise BenchError(f"{report.vocabulary}: no ids to compare with: {right.cannot_open or missing}")
+    for text in compared:
+        tokens = right.steps[text.name].get("tokens", 0)
+        report.texts[text.name] = {"bytes": text.bytes, "documents": text.documents, "tokens": tokens}
+    again = [{**step, "keep": ""} for step in steps]
     for engine in engines:
-        standing = report.standings[engine.name] = Standing(engine.name)
-        again = [{key: value for key, value in step.items() if key != "keep"} for step in steps]
-        tried, found = (outcome, expected) if engine is judge else hashes(engine, "best", again)
-        _judge(standing, tried, found, expected, "")
-        lists = inputs.corpus[:1]
-        if "lists" in scenarios and lists and not standing.cannot_open:
-            tried, found = hashes(engine, "lists", [step for step in again if step["name"] in lists])
-            _judge(standing, tried, found, {name: expected[name] for name in lists}, ", as lists")
+        outcome = right if engine is judge else run_job(engine, files, again, threads)
+        standing = report.standings[engine.name] = _judged(engine.name, outcome, right)
+        report.notes += _notes(standing, report.reference)
         if engine.name == OURS:
             report.same_ids = not (standing.cannot_open or standing.differing or standing.failed)
-    report.notes = [note for standing in report.standings.values() for note in _notes(standing, report.reference)]
-    return kept if "decode" in expected else ""
 
 
-def _judge(
-    standing: Standing, outcome: Outcome, found: dict[str, bytes], expected: dict[str, bytes], suffix: str
-) -> None:
-    standing.version = outcome.opened.get("version", standing.version)
-    standing.cannot_open, standing.missing = outcome.cannot_open, outcome.missing
-    for name, right in expected.items():
-        if name in found:
+def _ids_step(text: Text, ids: str) -> Task:
+    return {
+        "kind": "ids",
+        "name": text.name,
+        "path": text.path,
+        "batch": DOCUMENTS_OF_A_CALL if text.scenario == "scale" else None,
+        "single": text.scenario == "short",
+        "keep": ids if text.scenario == "decode" else "",
+        "limit": SCENARIOS["hostile"].limit if text.name in HOSTILE else IDS_LIMIT + text.bytes / SLOWEST,
+    }
+
+
+def _judged(engine: str, outcome: Outcome, right: Outcome) -> Standing:
+    """Return the standing of an engine whose hashes are to equal those of the outcome `right`."""
+    standing = Standing(engine, outcome.opened.get("version", ""), outcome.cannot_open, outcome.missing)
+    for name, result in outcome.steps.items():
+        expected, got = right.steps.get(name, {}).get("hashes"), result.get("hashes")
+        if expected and got is None:
+            standing.failed[name] = result["says"]
+        elif expected and got is not None:
             # If the numbers of documents differ, at least the surplus documents are wrong.
-            wrong = abs(len(right) - len(found[name])) // 8
-            wrong += sum(a != b for a, b in zip(_eights(right), _eights(found[name]), strict=False))
-            if wrong:
-                standing.differing[name + suffix] = wrong
-        elif name in outcome.steps:
-            standing.failed[name + suffix] = outcome.steps[name]["says"]
-
-
-def _eights(data: bytes) -> Iterable[bytes]:
-    return (data[at : at + 8] for at in range(0, len(data), 8))
+            wrong = abs(len(expected) - len(got)) + sum(map(ne, expected, got))
+            standing.differing |= {name: wrong} if wrong else {}
+    return standing
 
 
 def _notes(standing: Standing, reference: str) -> list[str]:
     if standing.cannot_open:
         return [f"{standing.engine}: not measured: {standing.cannot_open}"]
-    reasons = dict.fromkeys(standing.failed.values())
-    failed = {why: ", ".join(name for name, each in standing.failed.items() if each == why) for why in reasons}
-    notes = [f"{standing.engine}: no ids ({why}): {names}" for why, names in failed.items()]
+    notes = [f"{standing.engine}: no ids: {name}: {why}" for name, why in standing.failed.items()]
     if standing.differing:
         each = ", ".join(f"{name} {count}" for name, count in standing.differing.items())
         notes.append(f"{standing.engine}: not the ids of {reference}; documents that differ: {each}")
@@ -166,89 +149,57 @@ def _notes(standing: Standing, reference: str) -> list[str]:
 # -- rounds
 
 
-def rotated(items: Sequence[Item], number: int) -> list[Item]:
-    """Return the items rotated for a round, so that each round begins with another item."""
-    at = number % max(1, len(items))
-    return [*items[at:], *items[:at]]
+def rotated(engines: Sequence[Engine], number: int) -> list[Engine]:
+    """Return the engines rotated for a round, so that each round begins with another engine."""
+    at = number % max(1, len(engines))
+    return [*engines[at:], *engines[:at]]
 
 
-def in_turns(items: Sequence[Item], rounds: int) -> Iterator[tuple[int, Item]]:
-    """Yield (round, item) for each item of each round, in the round's order."""
-    return ((number, item) for number in range(rounds) for item in rotated(items, number))
-
-
-def _rounds(
+def _round(
+    done: int,
+    jobs: Sequence[Job],
     engines: Sequence[Engine],
     files: dict[str, Any],
-    jobs: Sequence[Job],
-    inputs: Inputs,
     scenarios: Sequence[str],
-    rounds: int,
     report: Report,
-    until: float | None,
     progress: Progress,
 ) -> None:
-    far: set[tuple[int, str]] = set()
-    hopeless: set[tuple[str, str]] = set()
-    started, steps_done, steps_all = time.monotonic(), 0, rounds * len(jobs) * len(engines)
-    for done in range(rounds):
-        begun = time.monotonic()
-        for number, job in enumerate(jobs):
-            for engine in rotated(engines, done + number):
-                steps_done += 1
-                if (id(job), engine.name) in far or (job.name, engine.name) in hopeless or (done and job.once):
-                    continue
-                progress(
-                    f"{report.vocabulary}: round {done + 1} of {rounds}, {job.name}, threads {job.threads}, "
-                    f"{engine.name} ({steps_done} of {steps_all}{time_left(started, steps_done, steps_all)})"
-                )
-                steps = _steps(job, report.standings[engine.name])
-                outcome = run_job(engine, files, steps, job.threads, call=job.call)
-                if outcome.cannot_open:
-                    report.notes.append(f"{engine.name}: {job.name}: {outcome.cannot_open}")
-                for figure in figures_of(job, engine.name, outcome, inputs, scenarios):
-                    report.add(figure)
-            if not done:
-                hopeless |= {(job.name, e.name) for e in engines if _far(job, e.name, report, HOPELESS)}
-        if not done:
-            far = {(id(job), e.name) for job in jobs for e in engines if _far(job, e.name, report, NEAR)}
-        # If slow engines were dropped, the next round takes at most this share of the time.
-        needed = (time.monotonic() - begun) * (0.6 if not done and far else 1)
-        if done + 1 < rounds and until is not None and time.monotonic() + needed > until:
-            report.notes.append(f"{done + 1} of {rounds} rounds: no time was left for more")
-            break
+    """Let the engines take turns in each job. `done` rounds are done before this one."""
+    started, turns = time.monotonic(), len(jobs) * len(engines)
+    for number, job in enumerate(jobs):
+        for turn, engine in enumerate(rotated(engines, done + number), number * len(engines)):
+            name = engine.name
+            if (done and job.once) or _share_of_best(name, job, report) < SLOW:
+                continue
+            left = time_left(started, turn, turns)
+            progress(f"{report.vocabulary}: round {done + 1}, {job.name}, threads {job.threads}, {name}{left}")
+            # A text without ids, because of an error or a timeout, is not timed.
+            steps = [step for _, step in job.steps if step["name"] not in report.standings[name].failed]
+            outcome = run_job(engine, files, steps, job.threads)
+            if outcome.cannot_open:
+                report.notes.append(f"{name}: {job.name}: {outcome.cannot_open}")
+            for figure in figures_of(job, name, outcome, scenarios):
+                report.add(figure)
 
 
-def _steps(job: Job, standing: Standing) -> list[dict[str, Any]]:
-    """Return the steps of a job for whose texts the engine gave ids, without an error or a timeout."""
-    return [step for step in job.steps if step["name"] not in standing.failed]
+def _share_of_best(engine: str, job: Job, report: Report) -> float:
+    """Return a peer's speed as a share of the fastest peer's, in the cell of a job's texts where that is greatest.
+
+    Return 1 for a peer without figures.
+    """
+    texts, shares = {text.name for text, _ in job.steps}, list[float]()
+    for (_, text, _), figures in report.cells().items():
+        peers = {name: figure for name, figure in figures.items() if name != OURS and figure.rounds}
+        if text in texts and engine in peers and (unit := peers[engine].unit) != "MB":
+            shares.append(min(ratio(peers[engine].rounds, peer.rounds, unit) for peer in peers.values()))
+    return max(shares, default=1.0)
 
 
-def _far(job: Job, engine: str, report: Report, near: float) -> bool:
-    """Whether a peer is far slower than the best one in every cell of a job."""
-    if engine == OURS:
-        return False
-    filled = {pair for cells in job.fills.values() for pair in cells}
-    for cell, figures in report.cells().items():
-        mine = figures.get(engine)
-        if mine is None or not mine.rounds or cell[2] != job.threads or cell[:2] not in filled:
-            continue
-        peers = [figure for name, figure in figures.items() if name != OURS and figure.rounds]
-        if min(ratio(mine.rounds, peer.rounds, mine.unit) for peer in peers) >= near:
-            return False
-    return True
-
-
-def _memory(engine: Engine, files: dict[str, Any], inputs: Inputs, report: Report) -> Trial:
+def _memory(engine: Engine, files: dict[str, Any], text: Text, report: Report) -> dict[str, Any]:
+    step = {"kind": "memory", "name": "memory", "path": text.path, "batch": 1_000_000 // DOCUMENT_BYTES + 1}
     seconds = 0 if engine.name == OURS else PEER_SECONDS
-    step = {"kind": "memory", "name": "memory", "path": inputs.words_path, "bytes": inputs.words_bytes}
-    outcome = run_job(engine, files, [{**step, "seconds": seconds, "extra": True, "limit": 300.0}], 1)
+    outcome = run_job(engine, files, [{**step, "seconds": seconds, "limit": 300.0}], 1)
     result = outcome.steps.get("memory", {})
     if "after" not in result:
         report.notes.append(f"{engine.name}: memory: {outcome.cannot_open or result['says']}")
-    return Trial(
-        engine.name,
-        outcome.opened.get("memory") or {},
-        [each for each in result.get("after", []) if each],
-        result.get("extra") or {},
-    )
+    return {"engine": engine.name, "opened": outcome.opened.get("memory", {}), "after": result.get("after", [])}

@@ -29,6 +29,8 @@ FAULTS = ("failed", "crashed", "hung")
 MOST_ENDINGS = 12
 """After this number of processes that crashed, hung or lost the device, the remaining tasks are abandoned."""
 CHILD = Path(__file__).parent / "child"
+OPENING_LIMIT = 120.0
+"""The most seconds for opening a vocabulary."""
 
 
 def run_tasks(
@@ -65,38 +67,31 @@ def run_tasks(
             for task in left:
                 add({"name": task["name"], "status": "not run", "says": why_not})
             break
-        endings += _one_process(command, {**job, "tasks": left, "seconds": seconds}, add, environment, log, on_start)
+        with Child(command, environment or {}, log) as child:
+            on_start(child.process.pid)
+            endings += _follow(child, {**job, "tasks": left, "seconds": seconds}, add)
         left = [task for task in left if task["name"] not in results]
     return results
 
 
-def _one_process(
-    command: Sequence[str],
-    job: dict[str, Any],
-    add: Callable[[Result], object],
-    environment: Mapping[str, str] | None,
-    log: IO[bytes] | None,
-    on_start: Callable[[int], object],
-) -> bool:
-    """Run one process until it ends. Return whether it ended with a fault, or before all tasks were done."""
+def _follow(child: Child, job: dict[str, Any], add: Callable[[Result], object]) -> bool:
+    """Follow a process until it ends. Return whether it ended with a fault, or before all tasks were done."""
     begun = OPENING
     noted: dict[str, Any] = {}
     limits = {OPENING: job["limit"], **{task["name"]: task["limit"] for task in job["tasks"]}}
     left = {task["name"] for task in job["tasks"]}
-    with Child(command, environment or {}, log) as child:
-        on_start(child.process.pid)
-        child.send(json.dumps(job).encode() + b"\n")
-        for line in child.answers:
-            event: dict[str, Any] = json.loads(line)
-            if "begun" in event:
-                begun, noted = event["begun"], {}
-            elif "done" in event:
-                begun = ""
-                left.discard(event["done"])
-                add({"name": event.pop("done"), **event})
-            else:
-                noted = event
-        ending = child.ending()
+    child.send(json.dumps(job).encode() + b"\n")
+    for line in child.answers:
+        event: dict[str, Any] = json.loads(line)
+        if "begun" in event:
+            begun, noted = event["begun"], {}
+        elif "done" in event:
+            begun = ""
+            left.discard(event["done"])
+            add({"name": event.pop("done"), **event})
+        else:
+            noted = event
+    ending = child.ending()
     if ending.code == 0 and not begun:
         return bool(left)
     over = ending.is_over and begun in limits
@@ -141,16 +136,13 @@ def run_job(
     steps: Sequence[Task],
     threads: int,
     *,
-    call: str = "best",
-    limit: float = 120,
     more: Sequence[Path] = (),
     on_start: Callable[[int], object] = lambda pid: None,
 ) -> Outcome:
     """Do the steps with an engine in a fresh process. If a step crashes or takes too long, continue in another process.
 
-    `files` is the result of `.vocabularies.prepare`; if it is None, the steps open the files that they need. `call`
-    says which call of the engine encodes: ``best`` or ``lists``. Opening may take `limit` seconds. The folders `more`
-    have modules for kinds of steps that this package lacks.
+    `files` is the result of `.vocabularies.prepare`; if it is None, the steps open the files that they need. The
+    folders `more` have modules for kinds of steps that this package lacks.
     """
     command = command_by_path([CHILD, *more], "tasks", python=engine.python)
     environment = {
@@ -164,8 +156,7 @@ def run_job(
         "files": None if files is None else {**files, "stand_in": engine.stand_in},
         "threads": threads,
         "cpus": all_cores()[-threads:],  # the first core does more of the system's own work
-        "call": call,
-        "limit": limit,
+        "limit": OPENING_LIMIT,
         "seconds": 1e9,
         "command": command,
     }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-__all__ = ["new_words", "write_new_words"]
+__all__ = ["new_words", "text_of_new_words"]
 
 _PAIRS = [consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou"]
 _SYLLABLES = [first + second for first in _PAIRS for second in _PAIRS]
@@ -28,12 +29,9 @@ def new_words(seed: int = 0) -> Iterator[str]:
         number += 1
 
 
-def write_new_words(path: str, size: int, seed: int = 0) -> None:
-    """Write a file of about ``size`` bytes of new words, separated by spaces."""
-    words = new_words(seed)
-    left = size
-    with open(path, "w", encoding="ascii") as out:
-        while left > 0:
-            text = " ".join(next(words) for _ in range(min(100_000, left // 8 + 1))) + " "
-            out.write(text if len(text) <= left else text[: text.rfind(" ", 0, left) + 1])
-            left -= len(text)
+def text_of_new_words(size: int, seed: int = 0) -> bytes:
+    """Return about ``size`` bytes of new words, separated by spaces."""
+    words, text = new_words(seed), bytearray()
+    while len(text) < size:
+        text += f"{' '.join(islice(words, 100_000))} ".encode()
+    return bytes(text[: text.rfind(b" ", 0, size) + 1])

@@ -8,38 +8,49 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from glob import escape, glob
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
+from .measured import timing
+
+
+def digest_of(parts: Iterable[tuple[Any, Any]]) -> str:
+    """Return the digests of all ids and of the documents' ends, with a space between.
+
+    Each part has an array of ids, and the ends of its documents in that array.
+    """
+    all_ids, all_ends, tokens = sha256(), sha256(), 0
+    for ids, ends in parts:
+        all_ids.update(ids.astype("<u4").tobytes())
+        all_ends.update((ends.astype("<u8") + tokens).tobytes())
+        tokens += len(ids)
+    return f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
+
 
 def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
     """Measure the upper limit of speed: texts are str in memory, ids stay in memory, and only the encoding is timed.
 
-    Return the digest of the ids and of the documents' ends. Every other engine's digest must equal it.
+    Every other engine's digest must equal the returned one.
     """
     from crayon_hf.tokenizer.resolve import open_tokenizer
 
     opened = open_tokenizer(tokenizer)
-    seconds = cpu = 0.0
-    tokens = 0
-    all_ids, all_ends = sha256(), sha256()
-    for name in files:
-        with open(name, encoding="utf-8") as lines:
-            texts = [json.loads(line)["text"] for line in lines]
-        wall, processor = time.perf_counter(), time.process_time()
-        ids, splits = opened.encode_ragged(texts, threads=workers)
-        seconds += time.perf_counter() - wall
-        cpu += time.process_time() - processor
-        all_ids.update(ids.astype("<u4").tobytes())
-        all_ends.update((splits[1:] + tokens).astype("<u8").tobytes())
-        tokens += len(ids)
-    digest = f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
-    return {"wall": seconds, "cpu": cpu, "digest": digest, "version": import_module("crayon_hf").__version__}
+    seconds: dict[str, float] = {}
+
+    def parts() -> Iterator[tuple[Any, Any]]:
+        for name in files:
+            with open(name, encoding="utf-8") as lines:
+                texts = [json.loads(line)["text"] for line in lines]
+            with timing(seconds):
+                ids, splits = opened.encode_ragged(texts, threads=workers)
+            yield ids, splits[1:]
+
+    digest = digest_of(parts())
+    return {**seconds, "digest": digest}
 
 
 def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
@@ -48,32 +59,30 @@ def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> d
     code = import_module("crayon_hf.cli").main(["tokenize", *files, "-o", output, *options])
     if code:
         raise SystemExit(code)
-    return {"version": import_module("crayon_hf").__version__}
+    return {}
 
 
 def datatrove(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
     """Run datatrove's reader and tokenizer with its executor for one machine, with a task for each file."""
     writer = import_module("datatrove.pipeline.tokens").DocumentTokenizer
-    _run_datatrove(writer, files, output, tokenizer, workers)
-    return {"version": f"{version('datatrove')}, tokenizers {version('tokenizers')}"}
+    return _in_datatrove(writer, files, output, tokenizer, workers, "tokenizers")
 
 
 def crayon_in_datatrove(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
     """Run datatrove's reader with our tokenizing step."""
     writer = import_module("crayon_hf.corpora.datatrove").CrayonDocumentTokenizer
-    _run_datatrove(writer, files, output, tokenizer, workers)
-    return {"version": f"{import_module('crayon_hf').__version__}, datatrove {version('datatrove')}"}
+    return _in_datatrove(writer, files, output, tokenizer, workers, "crayon_hf")
 
 
-def _run_datatrove(writer: Any, files: Sequence[str], output: str, tokenizer: str, workers: int) -> None:
+def _in_datatrove(
+    writer: Any, files: Sequence[str], output: str, tokenizer: str, workers: int, package: str
+) -> dict[str, Any]:
     local = import_module("datatrove.executor").LocalPipelineExecutor
     reader = import_module("datatrove.pipeline.readers").JsonlReader
-    steps = [
-        reader(os.path.dirname(files[0]), glob_pattern="*.jsonl", text_key="text"),
-        writer(output, tokenizer, shuffle_documents=False),
-    ]
-    logs = os.path.join(os.path.dirname(output), "logs")
+    read = reader(os.path.dirname(files[0]), glob_pattern="*.jsonl", text_key="text")
+    steps, logs = [read, writer(output, tokenizer, shuffle_documents=False)], os.path.join(output, "..", "logs")
     local(steps, tasks=len(files), workers=workers, logging_dir=logs, skip_completed=False).run()
+    return {"version": f"datatrove {version('datatrove')}, {package} {import_module(package).__version__}"}
 
 
 def gigatoken(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
@@ -86,7 +95,7 @@ def gigatoken(files: Sequence[str], output: str, tokenizer: str, workers: int) -
         ids = opened.encode_files(package.JsonlFileSource([name]), parallel=workers > 1)
         awkward.to_numpy(awkward.flatten(ids)).astype(dtype).tofile(os.path.join(output, f"{i:05}.ds"))
         numpy.cumsum(awkward.to_numpy(awkward.num(ids))).astype("<u8").tofile(os.path.join(output, f"{i:05}.ds.index"))
-    return {"version": version("gigatoken")}
+    return {}
 
 
 ENGINES = {
@@ -98,18 +107,16 @@ ENGINES = {
 }
 
 
-def read_back(output: str, width: int) -> str:
-    """Return the digests of all ids in a directory and of the documents' ends, with a space between. An id has `width`
-    bytes."""
+def read_back(output: str) -> str:
+    """Return the digests of the files that an engine wrote into a directory."""
     import numpy as np
 
-    all_ids, all_ends, tokens = sha256(), sha256(), 0
-    for name in sorted(glob(os.path.join(escape(output), "**", "*.ds"), recursive=True)):
-        ids = np.fromfile(name, f"<u{width}")
-        all_ids.update(ids.astype("<u4").tobytes())
-        all_ends.update((np.fromfile(f"{name}.index", "<u8") + np.uint64(tokens)).astype("<u8").tobytes())
-        tokens += len(ids)
-    return f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
+    def parts() -> Iterator[tuple[Any, Any]]:
+        for name in sorted(glob(os.path.join(escape(output), "**", "*.ds"), recursive=True)):
+            ends = np.fromfile(f"{name}.index", "<u8")
+            yield np.fromfile(name, f"<u{os.path.getsize(name) // int(ends[-1])}"), ends
+
+    return digest_of(parts())
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:

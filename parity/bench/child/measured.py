@@ -8,20 +8,11 @@ from __future__ import annotations
 import gc
 import hashlib
 import time
-from collections.abc import Callable
-from importlib import import_module
-from importlib.metadata import version
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["digest", "least", "timed", "version_of"]
-
-Seconds = tuple[float, float]
-"""Wall-clock time, and processor time of all threads."""
-
-
-def version_of(distribution: str) -> str:
-    """Return the version of a distribution. Ours can run uninstalled, from its sources, so its version is imported."""
-    return str(import_module("crayon_hf").__version__) if distribution == "crayon-hf" else version(distribution)
+__all__ = ["digest", "least", "timed", "timing"]
 
 
 def digest(*parts: bytes) -> str:
@@ -29,20 +20,28 @@ def digest(*parts: bytes) -> str:
     return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest()
 
 
-def timed(call: Callable[[], Any], repeats: int = 1, is_collected: bool = True) -> Seconds:
-    """Return the mean seconds of one of `repeats` calls. Garbage is collected before them if `is_collected`."""
-    if is_collected:
-        gc.collect()
+@contextmanager
+def timing(seconds: dict[str, float]) -> Iterator[None]:
+    """Add the seconds of a ``with`` block to ``wall``, by the clock, and to ``cpu``, of all threads' processor time."""
     wall, cpu = time.perf_counter(), time.process_time()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter() - wall) / repeats, (time.process_time() - cpu) / repeats
+    yield
+    seconds["wall"] = seconds.get("wall", 0.0) + time.perf_counter() - wall
+    seconds["cpu"] = seconds.get("cpu", 0.0) + time.process_time() - cpu
 
 
-def least(call: Callable[[], Any], repeats: int = 1, count: int = 1) -> dict[str, float]:
-    """Return the wall-clock and processor time of the fastest of three measurements of a call.
+def timed(call: Callable[[], Any], count: int = 1, repeats: int = 1) -> dict[str, float]:
+    """Return the seconds of `repeats` calls, divided by their number and by `count`, the pieces of work in a call."""
+    seconds: dict[str, float] = {}
+    with timing(seconds):
+        for _ in range(repeats):
+            call()
+    return {clock: each / repeats / count for clock, each in seconds.items()}
 
-    Both are divided by `count`, the number of pieces of work in the call.
-    """
-    wall, cpu = min(timed(call, repeats) for _ in range(3))
-    return {"wall": wall / count, "cpu": cpu / count}
+
+def least(call: Callable[[], Any], count: int = 1, repeats: int = 1) -> dict[str, float]:
+    """Return the least of three results of `timed`, each after a garbage collection."""
+    found = []
+    for _ in range(3):
+        gc.collect()
+        found.append(timed(call, count, repeats))
+    return min(found, key=lambda each: each["wall"])

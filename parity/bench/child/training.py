@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from .measured import digest, timed, version_of
+from .measured import digest, timed
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The pattern of gpt2, for trainers that take one."""
@@ -60,12 +60,8 @@ ENGINES = {"crayon": crayon, "tokenizers": tokenizers, "rustbpe": rustbpe, "giga
 
 
 def _of_json(text: str) -> list[bytes]:
-    vocab = json.loads(text)["model"]["vocab"]
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    bytes_of = {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
-    ordered = sorted(vocab, key=lambda token: vocab[token])
-    return [bytes(bytes_of[character] for character in token) for token in ordered[256:]]
+    vocab, unspell = json.loads(text)["model"]["vocab"], import_module("crayon_hf.util.byte_level").unspell
+    return [unspell(token) for token in sorted(vocab, key=lambda token: vocab[token])[256:]]
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +69,5 @@ def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
     engine, threads = job["engine"], job["threads"]
     import_module("crayon_hf.training" if engine == "crayon" else engine)  # not part of the time
     trained: list[Tokens] = []
-    seconds, cpu = timed(lambda: trained.append(ENGINES[engine](step["path"], step["vocab_size"], threads)))
-    made = digest(*trained[0]())
-    version = version_of("crayon-hf" if engine == "crayon" else engine)
-    return {"version": version, "wall": seconds, "cpu": cpu, "digest": made}
+    seconds = timed(lambda: trained.append(ENGINES[engine](step["path"], step["vocab_size"], threads)))
+    return {**seconds, "digest": digest(*trained[0]())}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from .serve import SkippedError
 
-__all__ = ["ENGINES", "MODULES", "Call", "CannotOpenError", "Contestant", "make"]
+__all__ = ["Contestant", "distribution_of", "make", "module_of"]
 
 Documents = list[str]
 
@@ -20,26 +21,43 @@ class CannotOpenError(SkippedError):
     """The engine cannot open the vocabulary. The message says why."""
 
 
-class Call(NamedTuple):
-    """One call of an engine that encodes many documents."""
+# -- rows: the result of a call, as bytes of 32-bit ids, document by document
 
-    name: str
-    gives: str
-    run: Callable[[Documents], Any]
-    rows: Callable[[Any], Iterable[bytes]]
-    """Converts the result of ``run`` to the ids of each document as 32-bit numbers. Never timed."""
+
+def _of_lists(rows: Iterable[Sequence[int]]) -> Iterable[bytes]:
+    return (array("I", row).tobytes() for row in rows)
+
+
+def _of_encodings(rows: Iterable[Any]) -> Iterable[bytes]:
+    return _of_lists(row.ids for row in rows)
+
+
+def _of_ragged(result: Any) -> Iterable[bytes]:
+    ids, splits = result
+    return _cut(ids, splits.tolist()[1:])
+
+
+def _cut(ids: Any, ends: Iterable[int]) -> Iterable[bytes]:
+    view = memoryview(ids.astype("uint32") if hasattr(ids, "astype") else ids).cast("B")
+    start = 0
+    for end in ends:
+        yield bytes(view[4 * start : 4 * end])
+        start = end
 
 
 class Contestant(NamedTuple):
     """An engine with an open vocabulary."""
 
-    best: Call
-    """The fastest of the engine's own batch calls."""
-    lists: Call
-    """The fastest batch call that returns lists of ints."""
+    call: str
+    """The fastest of the engine's own calls that encode many documents."""
+    run: Callable[[Documents], Any]
     short: Callable[[str], Sequence[int]]
-    decode_name: str
+    """Encodes one text."""
     decode: Callable[[list[list[int]]], Sequence[str | bytes]]
+    decode_call: str = "decode_batch"
+    gives: str = "lists"
+    rows: Callable[[Any], Iterable[bytes]] = _of_lists
+    """Converts the result of `run` to the ids of each document as 32-bit numbers. Never timed."""
 
 
 def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
@@ -47,290 +65,180 @@ def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
 
     The function that its ``stand_in`` names, if any, replaces the engine.
     """
-    if files.get("stand_in"):
+    if files["stand_in"]:
         module, _, function = files["stand_in"].partition(":")
-        opened = getattr(import_module(module), function)(_argument(engine, files))
-        return _crayon(opened, threads) if engine == "crayon" else _plain(opened, function, threads)
+        encode = getattr(import_module(module), function)(files["json"])
+        decode = getattr(encode, "decode", None) or (lambda ids: ["" for _ in ids])
+        return Contestant(function, encode, lambda text: encode([text])[0], decode, "decode")
     if "dat" in files and engine not in _OF_CRAYON:
         raise CannotOpenError("it opens no cartridge of CRAYON")
-    return ENGINES[engine][1](files, threads)
+    return ENGINES[engine](files, threads)
 
 
-def _argument(engine: str, files: dict[str, Any]) -> Any:
-    """Return the argument of the function that replaces an engine.
-
-    It is a Vocabulary for our engine, and the path of the ``tokenizer.json`` for others.
-    """
-    if engine != "crayon":
-        return files["json"]
-    from pathlib import Path
-
-    plain = files["vocabulary"]
-    return import_module("crayon_hf.parity.compare.references").Vocabulary(**{**plain, "path": Path(plain["path"])})
+def distribution_of(engine: str) -> str:
+    """Return the distribution that has an engine."""
+    return _DISTRIBUTIONS.get(engine, engine)
 
 
-# -- rows: the result of a call, as bytes of 32-bit ids, document by document
+def module_of(distribution: str) -> str:
+    """Return the module of an engine's distribution."""
+    return "crayon" if distribution == "xerv-crayon" else distribution.replace("-", "_")
 
 
-def _cut(flat: Any, ends: Iterable[int]) -> Iterable[bytes]:
-    view = memoryview(flat).cast("B")
-    start = 0
-    for end in ends:
-        yield bytes(view[4 * start : 4 * end])
-        start = end
-
-
-def _rows_of_lists(rows: Iterable[Sequence[int]]) -> Iterable[bytes]:
-    return (array("I", row).tobytes() for row in rows)
-
-
-def _rows_of_encodings(rows: Iterable[Any]) -> Iterable[bytes]:
-    return (array("I", row.ids).tobytes() for row in rows)
-
-
-def _lists(name: str, run: Callable[[Documents], Any]) -> Call:
-    return Call(name, "lists", run, _rows_of_lists)
-
-
-def _ids(encodings: Iterable[Any]) -> list[list[int]]:
-    return [encoding.ids for encoding in encodings]
-
-
-def _same(call: Call, short: Callable[[str], Any], decode_name: str, decode: Callable[..., Any]) -> Contestant:
-    """Make the contestant of an engine whose fastest call returns lists."""
-    return Contestant(call, call, short, decode_name, decode)
-
-
-def _rows_of_ragged(result: Any) -> Iterable[bytes]:
-    ids, splits = result
-    return _cut(ids.astype("uint32").tobytes(), splits.tolist()[1:])
-
-
-# -- the engines
-
-
-def _crayon(opened: Any, threads: int) -> Contestant:
-    def ragged(docs: Documents) -> Any:
-        return opened.encode_ragged(docs, add_special_tokens=False, threads=threads)
-
-    def lists(docs: Documents) -> Any:
-        return _ids(opened.encode_batch_fast(docs, add_special_tokens=False, threads=threads))
-
-    def decode(ids: list[list[int]]) -> Any:
-        try:
-            return opened.decode_batch(ids, skip_special_tokens=False, threads=threads)
-        except TypeError:  # a substitute
-            return opened.decode_batch(ids, skip_special_tokens=False)
-
-    return Contestant(
-        Call("encode_ragged", "two arrays", ragged, _rows_of_ragged),
-        _lists("encode_batch_fast, ids", lists),
-        lambda text: opened.encode(text, add_special_tokens=False).ids,
-        "decode_batch",
-        decode,
-    )
+# -- the engines. Those without an option for threads obey RAYON_NUM_THREADS or OMP_NUM_THREADS.
 
 
 def _open_crayon(files: dict[str, Any], threads: int) -> Contestant:
-    if "dat" in files:
-        return _open_vocab(files, threads)
     crayon_hf = import_module("crayon_hf")
-    if files.get("directory"):
-        return _auto("crayon_hf", files["directory"])
-    ranks = files.get("rank_file")
-    if files.get("ours"):
-        opened = crayon_hf.Tokenizer.from_file(files["ours"])
-    elif not ranks:
-        opened = crayon_hf.Tokenizer.from_file(files["model"] or files["json"])
-    elif ranks["encoding"]:
-        opened = crayon_hf.Tokenizer.from_tiktoken(ranks["path"], name=ranks["encoding"])
-    else:
-        opened = crayon_hf.Tokenizer.from_tiktoken(
-            ranks["path"], pattern=ranks["pattern"], special_tokens=ranks["special_tokens"]
-        )
-    return _crayon(opened, threads)
+    if "dat" in files:
+        vocab = crayon_hf.CrayonVocab(device="cpu", compat="xerv")
+        found = _of_vocab(vocab, files)
+        return found._replace(call="encode_ragged", run=vocab.encode_ragged, gives="two arrays", rows=_of_ragged)
+    if files["directory"]:
+        return _open_transformers(files, threads, "crayon_hf")
+    open_file = crayon_hf.Tokenizer.from_tiktoken if files["options"] else crayon_hf.Tokenizer.from_file
+    opened = open_file(files["ours"], **files["options"])
+    return Contestant(
+        "encode_ragged",
+        lambda documents: opened.encode_ragged(documents, add_special_tokens=False, threads=threads),
+        lambda text: opened.encode(text, add_special_tokens=False).ids,
+        lambda ids: opened.decode_batch(ids, skip_special_tokens=False, threads=threads),
+        gives="two arrays",
+        rows=_of_ragged,
+    )
 
 
 def _open_tokenizers(files: dict[str, Any], threads: int) -> Contestant:
-    opened = import_module("tokenizers").Tokenizer.from_file(files["json"])  # threads: RAYON_NUM_THREADS
-    if not hasattr(opened, "encode_batch_fast"):  # version 1.0 is installed
-        return _open_prerelease(files, threads)
-    return _same(
-        _lists("encode_batch_fast, ids", lambda docs: _ids(opened.encode_batch_fast(docs, add_special_tokens=False))),
-        lambda text: opened.encode(text, add_special_tokens=False).ids,
-        "decode_batch",
-        lambda ids: opened.decode_batch(ids, skip_special_tokens=False),
-    )
+    opened = import_module("tokenizers").Tokenizer.from_file(files["json"])
+
+    def short(text: str) -> Any:
+        return opened.encode(text, add_special_tokens=False).ids
+
+    if hasattr(opened, "encode_batch_fast"):
+        return Contestant(
+            "encode_batch_fast, ids",
+            lambda documents: [each.ids for each in opened.encode_batch_fast(documents, add_special_tokens=False)],
+            short,
+            lambda ids: opened.decode_batch(ids, skip_special_tokens=False),
+        )
+    run = partial(opened.encode_batch, add_special_tokens=False)  # version 1.0
+    one = partial(opened.decode, skip_special_tokens=False)
+    by_one = "decode, one by one"
+    return Contestant("encode_batch", run, short, lambda ids: [*map(one, ids)], by_one, "Encodings", _of_encodings)
 
 
-def _open_prerelease(files: dict[str, Any], threads: int) -> Contestant:
-    opened = import_module("tokenizers").Tokenizer.from_file(files["json"])  # threads: RAYON_NUM_THREADS
-
-    def encode(docs: Documents) -> Any:
-        return opened.encode_batch(docs, add_special_tokens=False)
-
-    return Contestant(
-        Call("encode_batch", "Encodings", encode, _rows_of_encodings),
-        _lists("encode_batch, ids", lambda docs: _ids(encode(docs))),
-        lambda text: opened.encode(text, add_special_tokens=False).ids,
-        "decode, one by one",
-        lambda ids: [opened.decode(each, skip_special_tokens=False) for each in ids],
-    )
-
-
-def _auto(package: str, directory: str) -> Contestant:
+def _open_transformers(files: dict[str, Any], threads: int, package: str = "transformers") -> Contestant:
     """Open a directory with the AutoTokenizer of a package: transformers or crayon_hf."""
-    opened = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
-    return _same(
-        _lists("tokenizer(texts)", lambda docs: opened(docs, add_special_tokens=False)["input_ids"]),
-        lambda text: opened(text, add_special_tokens=False)["input_ids"],
-        "batch_decode",
-        lambda ids: opened.batch_decode(ids, skip_special_tokens=False),
-    )
+    opened = import_module(package).AutoTokenizer.from_pretrained(files["directory"], local_files_only=True)
 
+    def encode(texts: Any) -> Any:
+        return opened(texts, add_special_tokens=False)["input_ids"]
 
-def _open_transformers(files: dict[str, Any], threads: int) -> Contestant:
-    if not files.get("directory"):
-        raise CannotOpenError("transformers opens directories")
-    return _auto("transformers", files["directory"])  # threads: RAYON_NUM_THREADS
+    decode = partial(opened.batch_decode, skip_special_tokens=False)
+    return Contestant("tokenizer(texts)", encode, encode, decode, "batch_decode")
 
 
 def _open_sentencepiece(files: dict[str, Any], threads: int) -> Contestant:
-    if not files["model"]:
-        raise CannotOpenError("sentencepiece opens its own models")
     opened = import_module("sentencepiece").SentencePieceProcessor(model_file=files["model"])
-    call = _lists("encode", lambda docs: opened.encode(docs, num_threads=threads))
-    return _same(call, opened.encode, "decode", opened.decode)
+    return Contestant("encode", partial(opened.encode, num_threads=threads), opened.encode, opened.decode, "decode")
 
 
 def _open_tiktoken(files: dict[str, Any], threads: int) -> Contestant:
-    if isinstance(files["tiktoken"], str):
-        raise CannotOpenError(files["tiktoken"])
-    pieces = dict(files["tiktoken"])
-    with open(pieces.pop("ranks"), "rb") as stream:
+    if "why_not" in files["ranks"]:
+        raise CannotOpenError(files["ranks"]["why_not"])
+    path, pattern, special_tokens = (files["ranks"][name] for name in ("path", "pattern", "special_tokens"))
+    with open(path, "rb") as stream:
         lines = (line.split() for line in stream.read().splitlines() if line)
         ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
-    opened = import_module("tiktoken").Encoding(mergeable_ranks=ranks, **pieces)
-    return _same(
-        _lists("encode_ordinary_batch", lambda docs: opened.encode_ordinary_batch(docs, num_threads=threads)),
-        opened.encode_ordinary,
-        "decode_batch",
-        lambda ids: opened.decode_batch(ids, num_threads=threads),
-    )
+    encoding = import_module("tiktoken").Encoding
+    opened = encoding(path, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special_tokens)
+    run = partial(opened.encode_ordinary_batch, num_threads=threads)
+    decode = partial(opened.decode_batch, num_threads=threads)
+    return Contestant("encode_ordinary_batch", run, opened.encode_ordinary, decode)
 
 
 def _open_gigatoken(files: dict[str, Any], threads: int) -> Contestant:
-    tokenizer, ranks = import_module("gigatoken").Tokenizer, files["rank_file"]
+    tokenizer, ranks = import_module("gigatoken").Tokenizer, files["ranks"]
     if files["model"]:
         opened = tokenizer.from_sentencepiece(files["model"])
-    elif ranks and ranks["encoding"]:
-        opened = tokenizer.from_tiktoken(ranks["path"])
     else:
-        opened = tokenizer(files["json"])
-    parallel = threads > 1  # RAYON_NUM_THREADS sets the number
+        opened = tokenizer.from_tiktoken(ranks["path"]) if ranks.get("encoding") else tokenizer(files["json"])
 
     def rows(result: Any) -> Iterable[bytes]:
         awkward = import_module("awkward")
-        flat = awkward.to_numpy(awkward.flatten(result)).astype("uint32")
-        return _cut(flat.tobytes(), accumulate(awkward.to_numpy(awkward.num(result)).tolist()))
+        return _cut(
+            awkward.to_numpy(awkward.flatten(result)), accumulate(awkward.to_numpy(awkward.num(result)).tolist())
+        )
 
-    return Contestant(
-        Call("encode_batch", "an awkward Array", lambda docs: opened.encode_batch(docs, parallel=parallel), rows),
-        _lists("encode_batch_list", lambda docs: opened.encode_batch_list(docs, parallel=parallel)),
-        opened.encode,
-        "decode, one by one",
-        lambda ids: [opened.decode(each) for each in ids],
-    )
+    run, by_one = partial(opened.encode_batch, parallel=threads > 1), "decode, one by one"
+    decode = lambda ids: [opened.decode(each) for each in ids]  # noqa: E731
+    return Contestant("encode_batch", run, opened.encode, decode, by_one, "an awkward Array", rows)
 
 
 def _open_fastokens(files: dict[str, Any], threads: int) -> Contestant:
-    tokenizer, ranks = import_module("fastokens").Tokenizer, files["rank_file"]  # threads: RAYON_NUM_THREADS
-    if ranks and ranks["encoding"]:
+    tokenizer, ranks = import_module("fastokens").Tokenizer, files["ranks"]
+    if ranks.get("encoding"):
         opened = tokenizer.from_tiktoken(ranks["path"], encoding=ranks["encoding"])
     else:
         opened = tokenizer.from_file(files["json"])
-
-    def rows(result: Any) -> Iterable[bytes]:
-        ids, offsets = result
-        return _cut(ids, memoryview(offsets).cast("Q").tolist()[1:])
-
     return Contestant(
-        Call("encode_batch_flat", "two buffers", opened.encode_batch_flat, rows),
-        _lists("encode_batch, ids", lambda docs: _ids(opened.encode_batch(docs))),
+        "encode_batch_flat",
+        opened.encode_batch_flat,
         lambda text: opened.encode(text).ids,
-        "decode_batch",
         opened.decode_batch,
+        gives="two buffers",
+        rows=lambda result: _cut(result[0], memoryview(result[1]).cast("Q").tolist()[1:]),
     )
 
 
 def _open_tokie(files: dict[str, Any], threads: int) -> Contestant:
-    opened = import_module("tokie").Tokenizer.from_json(files["json"])  # threads: RAYON_NUM_THREADS
-
-    def flat(docs: Documents) -> Any:
-        return opened.encode_batch_flat(docs, add_special_tokens=False)
-
-    def rows(result: Any) -> Iterable[bytes]:
-        ids, lengths = result
-        return _cut(ids.astype("uint32").tobytes(), accumulate(lengths.tolist()))
-
+    opened = import_module("tokie").Tokenizer.from_json(files["json"])
     return Contestant(
-        Call("encode_batch_flat", "two arrays", flat, rows),
-        _lists("encode_batch, ids", lambda docs: _ids(opened.encode_batch(docs, add_special_tokens=False))),
+        "encode_batch_flat",
+        partial(opened.encode_batch_flat, add_special_tokens=False),
         lambda text: opened.encode(text, add_special_tokens=False).ids,
-        "decode_batch",
         opened.decode_batch,
+        gives="two arrays",
+        rows=lambda result: _cut(result[0], accumulate(result[1].tolist())),
     )
+
+
+def _of_vocab(vocab: Any, files: dict[str, Any]) -> Contestant:
+    """Open a version 2 cartridge with a ``CrayonVocab``: CRAYON's or ours."""
+    vocab.load_profile(files["dat"])
+    return Contestant("tokenize", vocab.tokenize, vocab.tokenize, lambda ids: [*map(vocab.decode, ids)], "decode")
 
 
 def _open_xerv(files: dict[str, Any], threads: int) -> Contestant:
-    """CRAYON's ``CrayonVocab`` on the CPU, with a version 2 cartridge."""
-    opened = import_module("crayon").CrayonVocab(device="cpu")  # threads: OMP_NUM_THREADS
-    opened.load_profile(files["dat"])
-    call = _lists("tokenize", opened.tokenize)
-    return _same(call, opened.tokenize, "decode", lambda ids: [opened.decode(row) for row in ids])
-
-
-def _open_vocab(files: dict[str, Any], threads: int) -> Contestant:
-    """Our ``CrayonVocab``, set to give CRAYON's ids."""
-    opened = import_module("crayon_hf").CrayonVocab(device="cpu", compat="xerv")
-    opened.load_profile(files["dat"])
-    return Contestant(
-        Call("encode_ragged", "two arrays", opened.encode_ragged, _rows_of_ragged),
-        _lists("tokenize", opened.tokenize),
-        opened.tokenize,
-        "decode",
-        lambda ids: [opened.decode(row) for row in ids],
-    )
+    return _of_vocab(import_module("crayon").CrayonVocab(device="cpu"), files)
 
 
 def _open_tokenize(files: dict[str, Any], threads: int) -> Contestant:
-    """Our ``CrayonVocab``, with the interface of CRAYON."""
-    vocab = _open_vocab(files, threads)
-    return vocab._replace(best=vocab.lists)
+    """Our ``CrayonVocab`` with the interface of CRAYON, set to give CRAYON's ids."""
+    return _of_vocab(import_module("crayon_hf").CrayonVocab(device="cpu", compat="xerv"), files)
 
 
-def _plain(encode: Any, name: str, threads: int) -> Contestant:
-    """Make a contestant of a function from documents to lists of ids, which replaces another library's engine."""
-    decode = getattr(encode, "decode", None) or (lambda ids: ["" for _ in ids])
-    return _same(_lists(name, encode), lambda text: encode([text])[0], "decode", decode)
-
-
-# By name: the distribution to install, and the function that opens a vocabulary.
-ENGINES: dict[str, tuple[str, Callable[[dict[str, Any], int], Contestant]]] = {
-    "crayon": ("crayon-hf", _open_crayon),
-    "tokenizers": ("tokenizers", _open_tokenizers),
-    "tiktoken": ("tiktoken", _open_tiktoken),
-    "transformers": ("transformers", _open_transformers),
-    "sentencepiece": ("sentencepiece", _open_sentencepiece),
-    "gigatoken": ("gigatoken", _open_gigatoken),
-    "fastokens": ("fastokens", _open_fastokens),
-    "tokie": ("tokie", _open_tokie),
-    "prerelease": ("tokenizers", _open_prerelease),
-    "xerv": ("xerv-crayon", _open_xerv),
-    "xerv-5.7": ("xerv-crayon", _open_xerv),
-    "tokenize": ("crayon-hf", _open_tokenize),
+ENGINES: dict[str, Callable[[dict[str, Any], int], Contestant]] = {
+    "crayon": _open_crayon,
+    "tokenizers": _open_tokenizers,
+    "tiktoken": _open_tiktoken,
+    "transformers": _open_transformers,
+    "sentencepiece": _open_sentencepiece,
+    "gigatoken": _open_gigatoken,
+    "fastokens": _open_fastokens,
+    "tokie": _open_tokie,
+    "prerelease": _open_tokenizers,
+    "xerv": _open_xerv,
+    "xerv-5.7": _open_xerv,
+    "tokenize": _open_tokenize,
 }
+"""The functions that open a vocabulary with an engine."""
 _OF_CRAYON = ("crayon", "tokenize", "xerv", "xerv-5.7")
 """The engines that open a version 2 cartridge."""
-MODULES = {"xerv-crayon": "crayon"}
-"""The modules of distributions whose module has another name."""
+_OURS = ("crayon", "tokenize", "encode_ragged", "no_cartridge", "no_cache", "crayon_in_datatrove")
+_DISTRIBUTIONS = {
+    **dict.fromkeys(_OURS, "crayon-hf"),
+    **dict.fromkeys(("xerv", "xerv-5.7"), "xerv-crayon"),
+    "prerelease": "tokenizers",
+}
+"""The distributions of engines that have other names, those of whole jobs included."""

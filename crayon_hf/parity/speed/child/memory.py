@@ -1,4 +1,4 @@
-"""The memory of this process, in MB (of 1,000,000 bytes)."""
+"""The memory of a process, in MB (of 1,000,000 bytes)."""
 
 from __future__ import annotations
 
@@ -6,26 +6,30 @@ import contextlib
 import ctypes
 import gc
 
-__all__ = ["forget_peak", "give_back", "occupied", "peak"]
+__all__ = ["forget_peak", "give_back", "occupied", "peak", "sizes_of"]
 
 
-def occupied() -> dict[str, float] | None:
+def sizes_of(pid: int | str = "self") -> dict[str, float]:
+    """Return the sizes of a process's memory by the system's names, such as ``Pss``.
+
+    Raise OSError if the process has ended, and on systems other than Linux, which do not report these sizes.
+    """
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as stream:
+        stream.readline()
+        return {words[0].rstrip(":"): int(words[1]) * 1024 / 1e6 for words in map(str.split, stream)}
+
+
+def occupied() -> dict[str, float]:
     """Return the resident memory, its private part, and the private part without clean file pages.
 
-    Return None on systems other than Linux, which do not report these numbers.
+    Return nothing if the system does not report these sizes.
     """
     try:
-        with open("/proc/self/smaps_rollup", encoding="ascii") as stream:
-            pairs = [line.split() for line in stream][1:]
+        sizes = sizes_of()
     except OSError:
-        return None
-    kilobytes = {words[0].rstrip(":"): int(words[1]) for words in pairs}
-    dirty = kilobytes["Private_Dirty"]
-    return {
-        "resident": kilobytes["Rss"] * 1024 / 1e6,
-        "private": (kilobytes["Private_Clean"] + dirty) * 1024 / 1e6,
-        "dirty": dirty * 1024 / 1e6,
-    }
+        return {}
+    clean, dirty = sizes["Private_Clean"], sizes["Private_Dirty"]
+    return {"resident": sizes["Rss"], "private": clean + dirty, "dirty": dirty}
 
 
 def forget_peak() -> None:

@@ -8,15 +8,15 @@ import hashlib
 import json
 import os
 import statistics
-import subprocess
 import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from itertools import islice
 from typing import Any
 
-from .engines import ENGINES, MODULES, Contestant, make
+from .engines import distribution_of, make, module_of
 from .memory import forget_peak, give_back, occupied, peak
 from .serve import Result, Task, serve
 
@@ -24,8 +24,6 @@ __all__ = ["main"]
 
 WARMING = ["a"] * 64
 """Texts to encode before anything is timed, so that a process imports NumPy and starts its threads."""
-DOCUMENT, BATCH = 2048, 16_000_000
-"""A plain text is cut into documents of this number of bytes, and encoded by calls with this number of bytes."""
 
 
 def main() -> int:
@@ -38,100 +36,41 @@ def main() -> int:
 def _begin(job: dict[str, Any], say: Callable[..., None]) -> tuple[Result, Callable[[Task], Result]]:
     if job["cpus"] and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, job["cpus"])
-    engine, files, threads = job["engine"], job["files"], job["threads"]
-    if files is None:  # each step opens its own files
-        return {}, lambda step: import_module(f".{step['kind']}", __package__).run(step, job)
-    distribution = ENGINES[engine][0] if engine in ENGINES else ""
-    if not files.get("stand_in"):
-        import_module(_module(distribution))
-    for module in ("numpy", "awkward") if engine == "gigatoken" else ("numpy",):
-        with contextlib.suppress(ImportError):  # else most engines would import it in their first call
-            import_module(module)
-    if files.get("directory"):  # transformers imports lazily; importing is not part of opening
-        for package in dict.fromkeys(("transformers", distribution)):
-            getattr(import_module(_module(package)), "AutoTokenizer", None)
-    gc.collect()
-    before = occupied()
-    started = time.perf_counter()
-    contestant = make(engine, files, threads)
-    opening = (time.perf_counter() - started) * 1000
-    call = contestant.lists if job["call"] == "lists" else contestant.best
-    facts = {
-        "open_ms": opening,
-        "version": _version(distribution),
-        "call": call.name,
-        "gives": call.gives,
-        "decode": contestant.decode_name,
-        "memory": _grown(before),
-    }
-    return facts, lambda step: _STEPS[step["kind"]](step, contestant, call, job, before)
+    if job["files"] is None:  # each step opens its own files
+        return {}, lambda step: _done_by_module(step, job)
+    measuring = _Measuring(job)
+    return measuring.facts, lambda step: getattr(measuring, step["kind"])(step)
 
 
-def _module(distribution: str) -> str:
-    return MODULES.get(distribution, distribution.replace("-", "_"))
+def _done_by_module(step: Task, job: dict[str, Any]) -> Result:
+    result: Result = import_module(f".{step['kind']}", __package__).run(step, job)
+    return {"version": _version(distribution_of(job["engine"])), **result}
 
 
 def _version(distribution: str) -> str:
-    if not distribution:
-        return ""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:  # ours, run from its sources
-        return str(getattr(import_module(_module(distribution)), "__version__", ""))
+    ours = "crayon-hf"  # can run uninstalled, from its sources
+    return str(import_module("crayon_hf").__version__) if distribution == ours else version(distribution)
 
 
-def _grown(before: dict[str, float] | None) -> dict[str, float] | None:
-    """The memory of the process now, and its growth since ``before``."""
-    give_back()
-    now = occupied()
-    if now is None or before is None:
-        return None
-    return {**now, **{f"{key}_grown": now[key] - before[key] for key in now}}
+def _documents(step: Task) -> Iterator[Any]:
+    """Yield the texts of a step's file, or the lists of ids to decode: each is a line of JSON."""
+    with open(step["path"], encoding="utf-8") as lines:
+        yield from islice(map(json.loads, lines), step.get("most"))
 
 
-def _documents(step: dict[str, Any]) -> Any:
-    """Read the file of a step: a list of texts, or for decoding a list of lists of ids."""
-    with open(step["path"], encoding="utf-8", newline="") as stream:
-        return json.loads(stream.read())
+def _batches(step: Task) -> Iterable[list[Any]]:
+    """Return the documents of a step in lists of ``step["batch"]``, or all in one list."""
+    documents = _documents(step)
+    return iter(lambda: list(islice(documents, step["batch"])), [])
 
 
-def _batches(step: dict[str, Any]) -> Iterable[list[str]]:
-    """Return the documents of a step in batches: one batch for a list in JSON, batches of 16 MB for a plain text."""
-    return [_documents(step)] if step["path"].endswith(".json") else _Batches(step["path"])
-
-
-class _Batches:
-    """Documents of at most 2,048 bytes, cut between characters, read anew in each pass."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __iter__(self) -> Iterator[list[str]]:
-        with open(self.path, "rb") as file:
-            rest = b""
-            while data := file.read(BATCH - len(rest)):
-                data, docs, at = rest + data, [], 0
-                while at < len(data):
-                    end = min(at + DOCUMENT, len(data))
-                    while end < len(data) and data[end] & 0xC0 == 0x80:
-                        end -= 1
-                    if end == len(data) == BATCH:  # the next batch begins with this document
-                        break
-                    docs.append(data[at:end].decode())
-                    at = end
-                rest = data[at:]
-                yield docs
-            if rest:
-                yield [rest.decode()]
-
-
-def _timed(work: Callable[[], Any]) -> tuple[float, float]:
-    """Wall-clock and processor time of `work`, in seconds."""
+def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
+    """Return the wall-clock and processor time of a call, in seconds."""
     gc.collect()
     gc.disable()
     cpu = time.process_time()
     started = time.perf_counter()
-    result = work()
+    result = work(*arguments)
     wall = time.perf_counter() - started
     cpu = time.process_time() - cpu
     gc.enable()
@@ -139,118 +78,114 @@ def _timed(work: Callable[[], Any]) -> tuple[float, float]:
     return wall, cpu
 
 
-def _passes(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    batches, short = _batches(step), contestant.short
-    run: Callable[[Any], Any] = (lambda docs: [short(doc) for doc in docs]) if step.get("single") else call.run
-    run(WARMING)
-    at_first = occupied()
-    forget_peak()
-    measured: list[tuple[float, float]] = []
-    while len(measured) <= step["repeats"]:
-        if len(measured) > 1 and sum(wall for wall, _ in measured) > step["seconds"]:
-            break
-        parts = [_timed(lambda: run(docs)) for docs in batches]  # noqa: B023
-        measured.append((sum(wall for wall, _ in parts), sum(cpu for _, cpu in parts)))
-    result = {"wall": [wall for wall, _ in measured], "cpu": [cpu for _, cpu in measured], "steady": step["steady"]}
-    if isinstance(batches, _Batches):
-        result |= {"before": at_first, "peak": peak(), "after": occupied(), "trimmed": _trimmed(job["engine"])}
-    return result
+def _hash(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
-def _trimmed(engine: str) -> dict[str, float] | None:
-    """Return the memory of the process after the allocator, and the engine if it can, have released their reserves."""
-    distribution = ENGINES[engine][0] if engine in ENGINES else ""
-    trim = getattr(import_module(_module(distribution)), "trim", None) if distribution else None
-    if trim is not None:
-        trim()
-    give_back()
-    return occupied()
+class _Measuring:
+    """An engine with an open vocabulary. The public methods do the steps, by their kinds."""
 
+    def __init__(self, job: dict[str, Any]) -> None:
+        engine, files = job["engine"], job["files"]
+        distribution = distribution_of(engine)
+        self.job, self.module = job, None
+        if not files["stand_in"]:
+            self.module = import_module(module_of(distribution))
+        for module in ("numpy", "awkward") if engine == "gigatoken" else ("numpy",):
+            with contextlib.suppress(ImportError):  # else most engines would import it in their first call
+                import_module(module)
+        if files.get("directory"):  # transformers imports lazily; importing is not part of opening
+            for package in ("transformers", module_of(distribution)):
+                getattr(import_module(package), "AutoTokenizer", None)
+        gc.collect()
+        self.before = occupied()
+        started = time.perf_counter()
+        self.it = make(engine, files, job["threads"])
+        opening = (time.perf_counter() - started) * 1000
+        self.facts = {
+            "open_ms": opening,
+            "version": "" if files["stand_in"] else _version(distribution),
+            "call": self.it.call,
+            "gives": self.it.gives,
+            "decode": self.it.decode_call,
+            "memory": self._grown(),
+        }
 
-def _ids(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    kept: list[list[int]] = []
-    tokens = count = 0
-    with open(step["to"], "wb") as out:
-        for docs in _batches(step):
-            if step.get("single"):
-                rows = [array("I", list(map(int, contestant.short(doc)))).tobytes() for doc in docs]
-            else:
-                rows = list(call.rows(call.run(docs)))
-            out.write(b"".join(hashlib.blake2b(row, digest_size=8).digest() for row in rows))
-            tokens, count = tokens + sum(map(len, rows)) // 4, count + len(rows)
-            kept += [array("I", row).tolist() for row in rows] if step.get("keep") else []
-    if step.get("keep"):
-        with open(step["keep"], "w", encoding="ascii") as file:
-            json.dump(kept, file)
-    return {"tokens": tokens, "documents": count}
+    def _grown(self) -> dict[str, float]:
+        """Return the memory of the process now, and its growth since the vocabulary was opened. Nothing if unknown."""
+        give_back()
+        now, before = occupied(), self.before
+        return {**now, **{f"{key}_grown": now[key] - before[key] for key in now}}
 
-
-def _decoded(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    """Write digests of the decoded texts, for comparison with other engines."""
-    rows = contestant.decode(_documents(step))
-    with open(step["to"], "wb") as out:
-        for row in rows:
-            data = row.encode("utf-8", "surrogatepass") if isinstance(row, str) else bytes(row)
-            out.write(hashlib.blake2b(data, digest_size=8).digest())
-    return {"documents": len(rows)}
-
-
-def _decode(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    ids = _documents(step)
-    contestant.decode(ids[:2])
-    measured = [_timed(lambda: contestant.decode(ids)) for _ in range(2)]
-    return {"wall": [min(wall for wall, _ in measured)], "cpu": [min(cpu for _, cpu in measured)]}
-
-
-def _short(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    docs, short = _documents(step), contestant.short
-
-    def lap() -> None:
-        for doc in docs:
-            short(doc)
-
-    laps = [_timed(lap) for _ in range(step["laps"])][step["laps"] // 6 :]
-    return {
-        "wall": [statistics.median(wall for wall, _ in laps) / len(docs)],
-        "cpu": [statistics.median(cpu for _, cpu in laps) / len(docs)],
-    }
-
-
-def _memory(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    """Encode entirely new words, and return the memory after each MB.
-
-    With ``extra``, also return the memory of a second process that opens the same vocabulary meanwhile.
-    """
-    after: list[dict[str, Any]] = []
-    started, size = time.monotonic(), 0
-    with open(step["path"], encoding="ascii") as stream:
-        while size < step["bytes"] and (not step["seconds"] or time.monotonic() - started < step["seconds"]):
-            text = stream.read(1_000_000)
-            if not text:
+    def passes(self, step: Task) -> Result:
+        """Encode all documents ``repeats`` times after the first pass, or until ``seconds`` have passed."""
+        run = self.it.run
+        kept = list(_batches(step)) if step["batch"] is None else None  # a larger text is read anew in each pass
+        run(WARMING)
+        at_first = occupied()
+        forget_peak()
+        times: list[tuple[float, ...]] = []
+        while len(times) <= step["repeats"]:
+            if len(times) > 1 and sum(wall for wall, _ in times) > step["seconds"]:
                 break
-            call.run([text[at : at + 2048] for at in range(0, len(text), 2048)])
-            size += len(text)
-            del text
-            if size <= 8_000_000 or size >= step["bytes"]:
-                now = _grown(before)
-                after.append({"bytes": size, **now} if now else {})
-    if not after or after[-1].get("bytes") != size:
-        now = _grown(before)
-        after.append({"bytes": size, **now} if now else {})
-    extra = None
-    if step["extra"]:
-        second = {**job, "tasks": [{**step, "extra": False, "bytes": 1_000_000}]}
-        command = {"text": True, "check": True, "timeout": step["limit"], "stdout": subprocess.PIPE}
-        said = subprocess.run(job["command"], input=json.dumps(second) + "\n", **command).stdout
-        extra = next((line["after"][-1] for line in map(json.loads, said.splitlines()) if "after" in line), None)
-    return {"after": after, "extra": extra}
+            parts = [_timed(run, documents) for documents in kept or _batches(step)]
+            times.append(tuple(map(sum, zip(*parts, strict=True))))
+        if kept is not None:
+            return {"times": times}
+        memory = {"before": at_first, "peak": peak(), "after": occupied()}
+        getattr(self.module, "trim", lambda: None)()
+        give_back()
+        return {"times": times, **memory, "trimmed": occupied()}
 
+    def ids(self, step: Task) -> Result:
+        """Return a hash of each document's ids, to be compared with others. Write the ids to ``keep``, if it is set."""
+        it, hashes, tokens = self.it, [], 0
+        with open(step["keep"] or os.devnull, "w", encoding="ascii") as out:
+            for documents in _batches(step):
+                if step["single"]:
+                    rows: Iterable[bytes] = (array("I", map(int, it.short(each))).tobytes() for each in documents)
+                else:
+                    rows = it.rows(it.run(documents))
+                for row in rows:
+                    hashes.append(_hash(row))
+                    tokens += len(row) // 4
+                    if step["keep"]:
+                        out.write(f"{array('I', row).tolist()}\n")
+        return {"hashes": hashes, "tokens": tokens}
 
-_STEPS: dict[str, Callable[..., dict[str, Any]]] = {
-    "passes": _passes,
-    "ids": _ids,
-    "decoded": _decoded,
-    "decode": _decode,
-    "short": _short,
-    "memory": _memory,
-}
+    def decoded(self, step: Task) -> Result:
+        """Return a hash of each decoded text, for comparison with other engines."""
+        texts = self.it.decode(list(_documents(step)))
+        data = (text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text) for text in texts)
+        return {"hashes": list(map(_hash, data))}
+
+    def decode(self, step: Task) -> Result:
+        """Decode all ids, as lists."""
+        ids = list(_documents(step))
+        self.it.decode(ids[:2])
+        return {"times": [min(_timed(self.it.decode, ids) for _ in range(2))]}
+
+    def short(self, step: Task) -> Result:
+        """Encode single short texts."""
+        documents, short = list(_documents(step)), self.it.short
+
+        def lap() -> None:
+            for document in documents:
+                short(document)
+
+        laps = [_timed(lap) for _ in range(step["laps"])][step["laps"] // 6 :]
+        return {"times": [[statistics.median(each) / len(documents) for each in zip(*laps, strict=True)]]}
+
+    def memory(self, step: Task) -> Result:
+        """Encode entirely new words. Return the memory after the first batch and after the last one."""
+        grown: dict[int, dict[str, float]] = {}
+        until, size = time.monotonic() + (step["seconds"] or 1e9), 0
+        for documents in _batches(step):
+            self.it.run(documents)
+            size += sum(map(len, documents))
+            if not grown:
+                grown[size] = self._grown()
+            if time.monotonic() > until:
+                break
+        grown[size] = self._grown()
+        return {"after": [{"bytes": size, **sizes} for size, sizes in grown.items() if sizes]}

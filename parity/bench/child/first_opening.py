@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from .measured import digest, timed, version_of
+from .measured import digest, timed
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
@@ -26,9 +26,8 @@ def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
     with TemporaryDirectory() as cache:
         Path(cache, "file").touch()
         os.environ["CRAYON_CACHE_DIR"] = str(Path(cache, "file", "in")) if engine == "no_cache" else cache
-        seconds, cpu = timed(work, is_collected=False)  # as in a program, without a collection before
+        times = timed(work)
     tokenizer, ids = found
     if engine == "crayon" and (report := tokenizer.engine_report())["origin"] != "repository":
         raise RuntimeError(f"the cartridge is not used: {report['refused']}")
-    version = version_of("transformers" if engine == "transformers" else "crayon-hf")
-    return {"version": version, "wall": seconds, "cpu": cpu, "digest": digest(array("I", ids).tobytes())}
+    return {**times, "digest": digest(array("I", ids).tobytes())}
