@@ -124,6 +124,8 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((SHORT, 3), {}),
     (([SHORT], "text"), {}),
     (([SHORT, SHORT], [SHORT]), {}),
+    ((SHORT,), {"add_special_tokens": None}),
+    (([SHORT],), {"add_special_tokens": 0}),
     ((SHORT,), {"padding": "never"}),
     ((SHORT,), {"truncation": "never"}),
     ((SHORT,), {"padding": 1}),
