@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 import json
 import pickle
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import tokenizers
@@ -43,6 +44,31 @@ class Mine(PreTrainedTokenizerFast):
 
     def __call__(self, text: Any, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(text.upper() if self.shout else text, *args, **kwargs)
+
+
+class Counted(abc.ABC):
+    """An interface of a project."""
+
+    @abc.abstractmethod
+    def size(self) -> int: ...
+
+
+class Abstract(PreTrainedTokenizerFast, Counted):
+    """A project's subclass with a metaclass, and with a registry of the classes derived from it."""
+
+    names: ClassVar[list[str]] = []
+
+    def __init_subclass__(cls, *, key: str, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        assert key not in cls.names
+        cls.names.append(key)
+
+    def size(self) -> int:
+        return len(self)
+
+
+class Registered(Abstract, key="registered"):
+    """A class in that registry."""
 
 
 @pytest.fixture
@@ -93,6 +119,27 @@ def test_every_way_to_open_one(repository: Path, tmp_path: Path) -> None:
             assert (tmp_path / "ours" / file.name).read_bytes() == file.read_bytes(), (way, file.name)
         shutil.rmtree(tmp_path / "stock")
         shutil.rmtree(tmp_path / "ours")
+
+
+@pytest.mark.usefixtures("installed")
+def test_classes_with_a_metaclass_or_a_registry(repositories: dict[str, Path]) -> None:
+    repository = repositories["llama"]
+    for kind in (Abstract, Registered):
+        for tokenizer in (
+            kind.from_pretrained(repository),
+            kind(tokenizer_file=str(repository / "tokenizer.json")),
+        ):
+            assert isinstance(tokenizer, crayon_hf.CrayonTokenizerFast)
+            assert isinstance(tokenizer, (kind, Counted))
+            assert tokenizer.size() == len(tokenizer)
+            for twin in (pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
+                assert type(twin) is type(tokenizer)
+                assert twin("a b")["input_ids"] == tokenizer("a b")["input_ids"]
+            assert pickle.loads(pickle.dumps(type(tokenizer))) is type(tokenizer)
+    assert Abstract.names == ["registered"]
+    ours: Any = type(Registered.from_pretrained(repository))
+    type("Derived", (ours,), {}, key="derived")
+    assert Abstract.names.pop() == "derived"
 
 
 def test_what_is_covered() -> None:
