@@ -303,7 +303,8 @@ def _tensors(columns: dict[str, Any]) -> dict[str, Any] | None:
         import torch
     except ImportError:
         return None
-    return {name: torch.from_numpy(array) for name, array in columns.items()}
+    device = torch.empty(0).device  # a program may set another default than the CPU
+    return {name: torch.from_numpy(array).to(device) for name, array in columns.items()}
 
 
 def _batch(columns: dict[str, Any], encodings: list[Any], n_sequences: int) -> BatchEncoding:

@@ -94,6 +94,17 @@ def test_every_argument(pair: tuple[Any, Any], name: str, combinations: list[dic
         assert ours.backend_tokenizer.truncation == stock.backend_tokenizer.truncation, arguments
 
 
+def test_torch_has_another_default_device(pair: tuple[Any, Any]) -> None:
+    import torch
+
+    for arguments in ({}, {"return_offsets_mapping": True}, {"return_length": True}):
+        with torch.device("meta"):
+            stock, ours = (tokenizer([SHORT, SHORT], return_tensors="pt", **arguments) for tokenizer in pair)
+        assert {name: (tensor.device.type, tensor.shape, tensor.dtype) for name, tensor in ours.items()} == {
+            name: ("meta", tensor.shape, tensor.dtype) for name, tensor in stock.items()
+        }
+
+
 def test_keywords_alone(pair: tuple[Any, Any]) -> None:
     stock, ours = pair
     for arguments in (
