@@ -17,7 +17,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
-from crayon_hf.transformers.backend import from_reference
+from crayon_hf.transformers.backend import from_reference, replace
 from crayon_hf.transformers.construction import is_building, over_our_engine
 from crayon_hf.transformers.damage import damage_named
 from crayon_hf.transformers.originals import note_replaced
@@ -143,7 +143,8 @@ def convert_backend(tokenizer: Any, keep: bool = False) -> Any:
         wrapped = callable(vars(backend).get("decode"))  # CLIP's classes wrap the backend's decode
         if wrapped and not hasattr(tokenizer, "_wrap_decode_method_backend_tokenizer"):
             return tokenizer  # an unknown wrapper: keep the reference
-        tokenizer.__dict__["_tokenizer"] = from_reference(backend, keep)
-        if wrapped and tokenizer.__dict__["_tokenizer"] is not backend:
+        converted = from_reference(backend, keep)
+        replace(tokenizer, backend, converted)
+        if wrapped and converted is not backend:
             tokenizer._wrap_decode_method_backend_tokenizer()
     return tokenizer

@@ -36,6 +36,7 @@ class Mine(PreTrainedTokenizerFast):
     def __init__(self, *args: Any, shout: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, shout=shout, **kwargs)
         self.shout = shout
+        self.kept = self._tokenizer
         self.backend_tokenizer.normalizer = tokenizers.normalizers.Lowercase()
 
     @classmethod
@@ -109,6 +110,8 @@ def test_every_way_to_open_one(repository: Path, tmp_path: Path) -> None:
         assert isinstance(ours, type(stock)), way
         assert isinstance(ours._tokenizer, crayon_hf.Tokenizer), way
         assert type(ours).__name__ == type(stock).__name__
+        if isinstance(ours, Mine):
+            assert ours.kept is ours._tokenizer
         for text in TEXTS:
             assert plain(ours(text)) == plain(stock(text)), way
             assert plain(ours(text, max_length=4, truncation=True)) == plain(stock(text, max_length=4, truncation=True))
