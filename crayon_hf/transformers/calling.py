@@ -301,9 +301,10 @@ def _arrays(columns: dict[str, list[Any]]) -> dict[str, Any] | None:
 def _tensors(columns: dict[str, Any]) -> dict[str, Any] | None:
     try:
         import torch
-    except ImportError:
-        return None
-    device = torch.empty(0).device  # a program may set another default than the CPU
+
+        device = torch.empty(0).device  # a program may set another default than the CPU
+    except (ImportError, RuntimeError, AssertionError):
+        return None  # transformers reports the error
     return {name: torch.from_numpy(array).to(device) for name, array in columns.items()}
 
 

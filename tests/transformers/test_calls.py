@@ -103,6 +103,10 @@ def test_torch_has_another_default_device(pair: tuple[Any, Any]) -> None:
         assert {name: (tensor.device.type, tensor.shape, tensor.dtype) for name, tensor in ours.items()} == {
             name: ("meta", tensor.shape, tensor.dtype) for name, tensor in stock.items()
         }
+    if not torch.cuda.is_available():
+        with torch.device("cuda"):
+            stock, ours = (outcome(lambda: tokenizer([SHORT], return_tensors="pt")) for tokenizer in pair)  # noqa: B023
+        assert ours == stock
 
 
 def test_keywords_alone(pair: tuple[Any, Any]) -> None:
