@@ -150,6 +150,9 @@ class Encoding:
 
     def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
         """`encode_ordinary` for many texts, in parallel."""
+        if self._has_own("encode_ordinary"):
+            check_threads(num_threads)
+            return list(map(self.encode_ordinary, text))
         return self._lists(list(text), True, num_threads)
 
     def encode_batch(
@@ -168,6 +171,8 @@ class Encoding:
         check_threads(num_threads)
         if not texts:
             return []
+        if self._has_own("encode"):
+            return [self.encode(one, allowed_special=allowed, disallowed_special=disallowed) for one in texts]
         self._refuse(texts[0], disallowed)
         allowed = self._known(allowed)
         for one in texts[1:]:
@@ -326,6 +331,10 @@ class Encoding:
             "mergeable_ranks": self._mergeable_ranks,
             "special_tokens": self._special_tokens,
         }
+
+    def _has_own(self, name: str) -> bool:
+        """Whether a derived class or the instance replaces the method `name`, which tiktoken calls for each text."""
+        return getattr(getattr(self, name), "__func__", None) is not vars(Encoding)[name]
 
     # -- special tokens
 

@@ -227,10 +227,16 @@ def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
     if facts is None:
         return False
     made = _with_extras(open_described(json.loads(json.dumps(facts)), backend), backend)
-    vars(tokenizer)["_tokenizer"] = made
+    replace(tokenizer, backend, made)
     if callable(vars(backend).get("decode")):  # CLIP's classes wrap the backend's own decode
         tokenizer._wrap_decode_method_backend_tokenizer()
     return True
+
+
+def replace(tokenizer: Any, backend: Any, new: Any) -> None:
+    """Replace a backend in all attributes of a tokenizer: a program's constructor may keep it under another name."""
+    attributes = vars(tokenizer)
+    attributes.update({name: new for name, value in attributes.items() if value is backend})
 
 
 def note_unused(tokenizer: Any, reason: str) -> None:

@@ -92,6 +92,9 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         return None
     if args and "text_pair" in kwargs:
         return None
+    add_special_tokens = kwargs.get("add_special_tokens", True)
+    if type(add_special_tokens) is not bool:
+        return None
     batched, first, second = _inputs(text, args[0] if args else kwargs.get("text_pair"))
     if first is None:
         return None
@@ -106,7 +109,6 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     special_as_text = tokenizer.split_special_tokens
     backend._restore((special_as_text, truncation, padding))  # a call of transformers changes these settings, too
     engine = backend._current_engine()
-    add_special_tokens = kwargs.get("add_special_tokens", True)
     names = _columns(tokenizer, kwargs)
     encodings: list[Any]
     columns: dict[str, Any] | None
@@ -299,9 +301,11 @@ def _arrays(columns: dict[str, list[Any]]) -> dict[str, Any] | None:
 def _tensors(columns: dict[str, Any]) -> dict[str, Any] | None:
     try:
         import torch
-    except ImportError:
-        return None
-    return {name: torch.from_numpy(array) for name, array in columns.items()}
+
+        device = torch.empty(0).device  # a program may set another default than the CPU
+    except (ImportError, RuntimeError, AssertionError):
+        return None  # transformers reports the error
+    return {name: torch.from_numpy(array).to(device) for name, array in columns.items()}
 
 
 def _batch(columns: dict[str, Any], encodings: list[Any], n_sequences: int) -> BatchEncoding:

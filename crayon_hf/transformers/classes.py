@@ -8,6 +8,7 @@ derives from another tokenizer class, our class also derives from our class for 
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import threading
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
-from crayon_hf.transformers.backend import from_reference
+from crayon_hf.transformers.backend import from_reference, replace
 from crayon_hf.transformers.construction import is_building, over_our_engine
 from crayon_hf.transformers.damage import damage_named
 from crayon_hf.transformers.originals import note_replaced
@@ -76,12 +77,37 @@ def class_for(stock: type) -> type[Any]:
         names = {name: getattr(stock, name) for name in ("__module__", "__qualname__", "__doc__")}
         if stock is not PreTrainedTokenizerFast and "__init__" in vars(stock):
             names["__init__"] = _init_of(stock)
+        make: Any = _metaclass(bases)
+        if hasattr(stock.__init_subclass__, "__func__"):
+            bases = _silent(), *bases
         with _lock:
             made = _classes.get(stock)
             if made is None:
-                new: Any = CrayonMeta(stock.__name__, bases, names | {"_crayon_stock": stock})
+                new: Any = make(stock.__name__, bases, names | {"_crayon_stock": stock})
                 made = _classes[stock] = new
     return made
+
+
+def _metaclass(bases: tuple[type, ...]) -> type:
+    """Return a metaclass for a class with these bases: a program's class may have its own, such as `abc.ABCMeta`."""
+    kinds = tuple(dict.fromkeys(map(type, bases)))
+    for kind in kinds:
+        if all(issubclass(kind, other) for other in kinds):
+            return kind
+    made = type(CrayonMeta.__name__, kinds, {})
+    copyreg.pickle(made, copyreg.dispatch_table[CrayonMeta])
+    return made
+
+
+def _silent() -> type:
+    """Return a base that hides the `__init_subclass__` of a program's class from our class, not from derived ones."""
+
+    class Silent:
+        def __init_subclass__(cls, **kwargs: Any) -> None:
+            if "_crayon_stock" not in vars(cls):
+                super().__init_subclass__(**kwargs)
+
+    return Silent
 
 
 def _init_of(stock: Any) -> Callable[..., None]:
@@ -117,7 +143,8 @@ def convert_backend(tokenizer: Any, keep: bool = False) -> Any:
         wrapped = callable(vars(backend).get("decode"))  # CLIP's classes wrap the backend's decode
         if wrapped and not hasattr(tokenizer, "_wrap_decode_method_backend_tokenizer"):
             return tokenizer  # an unknown wrapper: keep the reference
-        tokenizer.__dict__["_tokenizer"] = from_reference(backend, keep)
-        if wrapped and tokenizer.__dict__["_tokenizer"] is not backend:
+        converted = from_reference(backend, keep)
+        replace(tokenizer, backend, converted)
+        if wrapped and converted is not backend:
             tokenizer._wrap_decode_method_backend_tokenizer()
     return tokenizer

@@ -154,6 +154,35 @@ def test_odd_arguments(special_pair: Pair) -> None:
     assert said[0] == said[1] != []
 
 
+@pytest.mark.parametrize("of_the_class", [True, False])
+def test_replaced_methods(ranks: dict[bytes, int], of_the_class: bool) -> None:
+    said = []
+    for encoding in both(ranks, conversion.CL100K_PATTERN, PLAIN):
+        kind: Any = type(encoding)
+        replaced = {
+            "encode": lambda self, text, kind=kind, **rules: [0, *kind.encode(self, text, **rules)],
+            "encode_ordinary": lambda self, text, kind=kind: [1, *kind.encode_ordinary(self, text)],
+        }
+        one: Any = encoding
+        if of_the_class:
+            one.__class__ = type("Derived", (kind,), replaced)
+        else:
+            for name, function in replaced.items():
+                setattr(one, name, function.__get__(one))
+        rules = {"allowed_special": "all", "disallowed_special": ()}
+        said.append(
+            [
+                one.encode_batch(["words", "x<|end|>"], **rules),
+                one.encode_ordinary_batch(("words", "x")),
+                outcome(one.encode_batch, ["words", "x<|end|>"]),
+                outcome(one.encode_ordinary_batch, ["x"], num_threads=0),
+            ]
+        )
+    assert said[0] == said[1]
+    assert said[0][0][0][0] == 0
+    assert said[0][1][0][0] == 1
+
+
 # -- decoding
 
 

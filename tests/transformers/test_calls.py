@@ -85,6 +85,21 @@ def test_every_argument(pair: tuple[Any, Any], name: str, combinations: list[dic
         assert ours.backend_tokenizer.truncation == stock.backend_tokenizer.truncation, arguments
 
 
+def test_torch_has_another_default_device(pair: tuple[Any, Any]) -> None:
+    import torch
+
+    for arguments in ({}, {"return_offsets_mapping": True}, {"return_length": True}):
+        with torch.device("meta"):
+            stock, ours = (tokenizer([SHORT, SHORT], return_tensors="pt", **arguments) for tokenizer in pair)
+        assert {name: (tensor.device.type, tensor.shape, tensor.dtype) for name, tensor in ours.items()} == {
+            name: ("meta", tensor.shape, tensor.dtype) for name, tensor in stock.items()
+        }
+    if not torch.cuda.is_available():
+        with torch.device("cuda"):
+            stock, ours = (outcome(lambda: tokenizer([SHORT], return_tensors="pt")) for tokenizer in pair)  # noqa: B023
+        assert ours == stock
+
+
 def test_keywords_alone(pair: tuple[Any, Any]) -> None:
     stock, ours = pair
     for arguments in (
@@ -115,6 +130,8 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((SHORT, 3), {}),
     (([SHORT], "text"), {}),
     (([SHORT, SHORT], [SHORT]), {}),
+    ((SHORT,), {"add_special_tokens": None}),
+    (([SHORT],), {"add_special_tokens": 0}),
     ((SHORT,), {"padding": "never"}),
     ((SHORT,), {"truncation": "never"}),
     ((SHORT,), {"padding": 1}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 import json
 import pickle
@@ -9,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import tokenizers
@@ -34,6 +35,7 @@ class Mine(PreTrainedTokenizerFast):
     def __init__(self, *args: Any, shout: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, shout=shout, **kwargs)
         self.shout = shout
+        self.kept = self._tokenizer
         self.backend_tokenizer.normalizer = tokenizers.normalizers.Lowercase()
 
     @classmethod
@@ -42,6 +44,31 @@ class Mine(PreTrainedTokenizerFast):
 
     def __call__(self, text: Any, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(text.upper() if self.shout else text, *args, **kwargs)
+
+
+class Counted(abc.ABC):
+    """An interface of a project."""
+
+    @abc.abstractmethod
+    def size(self) -> int: ...
+
+
+class Abstract(PreTrainedTokenizerFast, Counted):
+    """A project's subclass with a metaclass, and with a registry of the classes derived from it."""
+
+    names: ClassVar[list[str]] = []
+
+    def __init_subclass__(cls, *, key: str, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        assert key not in cls.names
+        cls.names.append(key)
+
+    def size(self) -> int:
+        return len(self)
+
+
+class Registered(Abstract, key="registered"):
+    """A class in that registry."""
 
 
 def ways(repository: Path) -> dict[str, Any]:
@@ -75,6 +102,8 @@ def test_every_way_to_open_one(repository: Path, tmp_path: Path) -> None:
         assert isinstance(ours, type(stock)), way
         assert isinstance(ours._tokenizer, crayon_hf.Tokenizer), way
         assert type(ours).__name__ == type(stock).__name__
+        if isinstance(ours, Mine):
+            assert ours.kept is ours._tokenizer
         for text in TEXTS:
             assert plain(ours(text)) == plain(stock(text)), way
             assert plain(ours(text, max_length=4, truncation=True)) == plain(stock(text, max_length=4, truncation=True))
@@ -85,6 +114,27 @@ def test_every_way_to_open_one(repository: Path, tmp_path: Path) -> None:
             assert (tmp_path / "ours" / file.name).read_bytes() == file.read_bytes(), (way, file.name)
         shutil.rmtree(tmp_path / "stock")
         shutil.rmtree(tmp_path / "ours")
+
+
+@pytest.mark.usefixtures("installed")
+def test_classes_with_a_metaclass_or_a_registry(repositories: dict[str, Path]) -> None:
+    repository = repositories["llama"]
+    for kind in (Abstract, Registered):
+        for tokenizer in (
+            kind.from_pretrained(repository),
+            kind(tokenizer_file=str(repository / "tokenizer.json")),
+        ):
+            assert isinstance(tokenizer, crayon_hf.CrayonTokenizerFast)
+            assert isinstance(tokenizer, (kind, Counted))
+            assert tokenizer.size() == len(tokenizer)
+            for twin in (pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
+                assert type(twin) is type(tokenizer)
+                assert twin("a b")["input_ids"] == tokenizer("a b")["input_ids"]
+            assert pickle.loads(pickle.dumps(type(tokenizer))) is type(tokenizer)
+    assert Abstract.names == ["registered"]
+    ours: Any = type(Registered.from_pretrained(repository))
+    type("Derived", (ours,), {}, key="derived")
+    assert Abstract.names.pop() == "derived"
 
 
 def test_what_is_covered() -> None:
