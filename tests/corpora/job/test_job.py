@@ -6,8 +6,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,9 +20,13 @@ import pytest
 import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, JobError
 from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.encoder import plan_encoding
+from crayon_hf.corpora.job.encoder import Work, job_tokenizer, plan_encoding
+from crayon_hf.corpora.job.job_spec import Task
+from crayon_hf.corpora.job.options import Options
+from crayon_hf.corpora.job.pool import START
 from crayon_hf.corpora.job.progress import JobProgress
 from crayon_hf.corpora.job.shard import run_shard
+from crayon_hf.text_readers.addresses import find_inputs
 from tests.corpora.job.job_cases import corpus, reference_ids, rows_of, tree, write_jsonl
 
 GROUP = 4000
@@ -204,6 +211,27 @@ def test_a_worker_that_is_killed(inputs: Path, gpt2_like: Path, tmp_path: Path) 
     assert killed
     assert summary.tasks == 4
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="terminate kills a process there")
+def test_a_worker_that_is_ended(gpt2_like: Path, tmp_path: Path) -> None:
+    """After SIGTERM, which a job sends when it ends early, a worker removes the temporary files of its task."""
+    write_jsonl(tmp_path / "0.jsonl", ["some words of a text"] * 200_000)  # takes seconds
+    (tmp_path / "out" / "_crayon").mkdir(parents=True)
+    (tmp_path / "out" / "_crayon" / "job.json").write_text("{}")
+    work, parcel = Work(job_tokenizer(str(gpt2_like)), Options(format="bin"), 1000).sent()
+    task = Task("00000", tuple(find_inputs([tmp_path / "0.jsonl"])), str(tmp_path / "out" / "00000"))
+    command = [sys.executable, "-I", "-c", START, *sys.path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdin is not None
+        worker.stdin.write(pickle.dumps((work, parcel, 1)) + pickle.dumps(task))
+        worker.stdin.flush()
+        while not (temporary := list((tmp_path / "out").glob(".*.crayon-tmp"))):
+            assert worker.poll() is None
+        worker.terminate()
+        assert worker.wait() == 0
+    assert not temporary[0].exists()
+    assert not list((tmp_path / "out").glob("*.bin"))
 
 
 @pytest.mark.slow
