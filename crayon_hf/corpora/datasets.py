@@ -14,10 +14,11 @@ import numpy as np
 
 from crayon_hf import _core, fingerprints
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.arguments import check_columns, end_of_text, opened
+from crayon_hf.corpora.arguments import end_of_text, opened
 from crayon_hf.corpora.arrow_columns import tokenize_column, tokenizer_of
 from crayon_hf.corpora.job.encoder import job_tokenizer
 from crayon_hf.errors import CartridgeError
+from crayon_hf.text_readers.documents import check_columns
 
 if TYPE_CHECKING:
     import datasets
@@ -206,7 +207,7 @@ class BatchTokenizer:
                 'use dataset.with_format("arrow").map(..., batched=True)'
             )
         how = self._how
-        check_columns(batch.column_names, (how.column, *how.keep_columns))
+        check_columns(batch.column_names, (how.column, *how.keep_columns), "the batch")
         ids = tokenize_column(
             self._tokenizer,
             batch.column(how.column),
@@ -275,7 +276,7 @@ def _map(dataset: Any, function: BatchTokenizer, batch_size: int | None, options
     import datasets
     from datasets.fingerprint import Hasher
 
-    check_columns(dataset.column_names, (function._how.column, *function._how.keep_columns))
+    check_columns(dataset.column_names, (function._how.column, *function._how.keep_columns), "the dataset")
     how = dataset.format
     if how["type"] == "custom":  # a transform: `map` would read the stored rows, not the transformed ones
         raise ValueError(
