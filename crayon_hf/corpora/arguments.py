@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from crayon_hf.corpora.job.end_of_text import find_eos
-from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.addresses import is_local
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.tokenizer import Tokenizer
@@ -34,14 +33,6 @@ def end_of_text(given: Any, tokenizer: Tokenizer, append_eos: bool, eos: str | N
         return ()
     known = None if eos is not None else getattr(given, "eos_token_id", None)
     return (find_eos(tokenizer, given if isinstance(given, str) else None, eos) if known is None else int(known),)
-
-
-def check_columns(names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise CorpusError unless each of `wanted` names exactly one column."""
-    for name in wanted:
-        if (count := list(names).count(name)) != 1:
-            there = "more than one column" if count else "no column"
-            raise CorpusError(f"{there} {name!r}: the columns are {', '.join(names) or 'none'}")
 
 
 def absolute(one: Any) -> Any:

@@ -45,7 +45,7 @@ def tokenize_column(
     Args:
         tokenizer: A `Tokenizer`, or one of this package's ``transformers`` classes.
         column: An array or chunked array of string, large_string, string_view, or a dictionary of these. A null stays
-            null. Buffers are not copied, except those of string_view and of chunks under 1 MiB.
+            null. Buffers are not copied, except those of string_view, dictionaries and chunks under 1 MiB.
         add_special_tokens: Add the special tokens that the tokenizer puts around a text.
         suffix: Ids to append to each text.
         suffix_empty: Whether texts without tokens get `suffix`, too.

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.arguments import check_columns, end_of_text, opened
+from crayon_hf.corpora.arguments import end_of_text, opened
 from crayon_hf.corpora.arrow_columns import tokenize_column, tokenizer_of
+from crayon_hf.text_readers.documents import check_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +55,7 @@ def with_ids(tokenizer: Tokenizer, batch: Batch, column: Column, threads: int) -
     import pyarrow as pa
 
     names = list(batch.schema.names)
-    check_columns(names, [column.text])
+    check_columns(names, [column.text], "the batch")
     ids = tokenize_column(
         tokenizer,
         batch.column(names.index(column.text)),
@@ -66,7 +67,7 @@ def with_ids(tokenizer: Tokenizer, batch: Batch, column: Column, threads: int) -
     field = pa.field(column.ids, ids.type)
     columns, schema = list(batch.columns), batch.schema  # keeps nullability and metadata of the other columns
     if column.ids in names:
-        check_columns(names, [column.ids])
+        check_columns(names, [column.ids], "the batch")
         place = names.index(column.ids)
         columns[place], schema = ids, schema.set(place, field)
     else:

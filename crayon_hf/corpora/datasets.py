@@ -14,10 +14,11 @@ import numpy as np
 
 from crayon_hf import _core, fingerprints
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.arguments import check_columns, end_of_text, opened
+from crayon_hf.corpora.arguments import end_of_text, opened
 from crayon_hf.corpora.arrow_columns import tokenize_column, tokenizer_of
 from crayon_hf.corpora.job.encoder import job_tokenizer
 from crayon_hf.errors import CartridgeError
+from crayon_hf.text_readers.documents import check_columns
 
 if TYPE_CHECKING:
     import datasets
@@ -132,7 +133,8 @@ class BatchTokenizer:
     >>> dataset.with_format("arrow").map(BatchTokenizer(tokenizer), batched=True)  # doctest: +SKIP
 
     It keeps a copy of the tokenizer, so later changes to the original have no effect. Its pickle is under a kilobyte,
-    with the path and digest of the cartridge: a worker maps that file.
+    with the path and digest of the cartridge: a worker maps that file. If the tokenizer was changed after opening, the
+    pickle has its tokenizer.json.
     """
 
     def __init__(
@@ -174,7 +176,7 @@ class BatchTokenizer:
         suffix = end_of_text(tokenizer, self._tokenizer, append_eos, eos)
         self._how = _How(column, output, attention_mask, add_special_tokens, suffix, tuple(keep_columns))
         self._threads = threads
-        self._label: distribute.Label | None = None
+        self._sent: tuple[distribute.Label, distribute.Parcel | None] | None = None
         _register()
 
     @property
@@ -205,7 +207,7 @@ class BatchTokenizer:
                 'use dataset.with_format("arrow").map(..., batched=True)'
             )
         how = self._how
-        check_columns(batch.column_names, (how.column, *how.keep_columns))
+        check_columns(batch.column_names, (how.column, *how.keep_columns), "the batch")
         ids = tokenize_column(
             self._tokenizer,
             batch.column(how.column),
@@ -220,27 +222,27 @@ class BatchTokenizer:
         return pa.table(made)
 
     def __reduce__(self) -> tuple[Callable[..., BatchTokenizer], tuple[Any, ...]]:
-        if self._label is None:
+        if self._sent is None:
             label, parcel = distribute.pack(self._tokenizer)
-            try:
+            with contextlib.suppress(OSError):
                 distribute.unpack(label, lambda: parcel)  # caches the cartridge if it is only in memory
-            except OSError:
-                return _reopened, (self._tokenizer, self._how, self._threads)
-            self._label = label
-        return _reopened, (self._label, self._how, self._threads)
+            self._sent = label, None if distribute.is_here(label) else parcel
+        return _reopened, (self._sent, self._how, self._threads)
 
 
-def _reopened(tokenizer: Tokenizer | distribute.Label, how: tuple[Any, ...], threads: int) -> BatchTokenizer:
+def _reopened(
+    sent: tuple[distribute.Label, distribute.Parcel | None], how: tuple[Any, ...], threads: int
+) -> BatchTokenizer:
+    def fetch() -> distribute.Parcel:
+        if sent[1] is None:
+            raise CartridgeError("the cartridge of a pickled BatchTokenizer was not found: pickle it again")
+        return sent[1]
+
     again = BatchTokenizer.__new__(BatchTokenizer)
-    again._label = tokenizer if isinstance(tokenizer, distribute.Label) else None
-    again._tokenizer = distribute.unpack(tokenizer, _gone) if isinstance(tokenizer, distribute.Label) else tokenizer
+    again._tokenizer, again._sent = distribute.unpack(sent[0], fetch), sent
     again._how, again._threads = _How(*how), threads
     _register()
     return again
-
-
-def _gone() -> distribute.Parcel:
-    raise CartridgeError("the cartridge of a pickled BatchTokenizer was not found: pickle it again")
 
 
 def _frozen(tokenizer: Any) -> Tokenizer:
@@ -274,7 +276,7 @@ def _map(dataset: Any, function: BatchTokenizer, batch_size: int | None, options
     import datasets
     from datasets.fingerprint import Hasher
 
-    check_columns(dataset.column_names, (function._how.column, *function._how.keep_columns))
+    check_columns(dataset.column_names, (function._how.column, *function._how.keep_columns), "the dataset")
     how = dataset.format
     if how["type"] == "custom":  # a transform: `map` would read the stored rows, not the transformed ones
         raise ValueError(

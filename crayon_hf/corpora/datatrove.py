@@ -167,8 +167,8 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
     """Tokenizes whole files with `tokenize_shard`. It must be the first step.
 
     A task takes every ``world_size``-th input file, in the order of their names, and writes the output of its rank:
-    ``00003.ds``, or ``NAME_00003.ds`` with `save_filename`. A killed task keeps its finished shards and resumes when it
-    is run again. It refuses to resume with other inputs, settings or another number of tasks.
+    ``00003.ds``, or ``NAME_00003.ds`` with `save_filename`. A finished task ends at once when it is run again. It is
+    refused with other inputs, settings or another number of tasks.
 
     docs/clusters.md has examples.
     """

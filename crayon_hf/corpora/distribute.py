@@ -2,7 +2,7 @@
 
 A process that receives the label opens the cartridge at its original path, if the same cartridge is there. Otherwise
 it fetches the parcel and writes the cartridge into the cache, under its digest. Later processes of the machine map that
-file. The parcel includes the tokenizer.json, which is needed to change some tokenizers.
+file. A tokenizer that was changed after opening needs the parcel everywhere: its tokenizer.json may be compiled again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import beside
 from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError
 from crayon_hf.tokenizer.tokenizer import Tokenizer, _unpickle
 from crayon_hf.tokenizer_state import state
@@ -37,8 +36,6 @@ class Label(NamedTuple):
     """Equal for equal tokenizers, in every process."""
     parcel: str
     """The SHA-256 (hex) of the cartridge."""
-    source: str | None
-    """The path of the tokenizer.json; "" if it is only in memory, or None if the tokenizer has no tokenizer.json."""
     arguments: bytes
     """The pickled arguments for opening the tokenizer."""
 
@@ -50,23 +47,18 @@ def pack(tokenizer: Tokenizer) -> tuple[Label, Parcel]:
         UnsupportedError: A component is written in Python, or the cartridge of a changed tokenizer cannot be made.
     """
     with state.lock:
-        parts = tokenizer._state.pickled()
+        kind, arguments, changes, mode = tokenizer._state.pickled()
         settings = tokenizer._settings()
-        where = tokenizer._state.source.path or ""
         try:
-            cartridge = tokenizer._state.cartridge() if parts[0] == "Engine" else b""
+            cartridge = tokenizer._state.cartridge() if kind == "Engine" else b""
         except SourceMissingError as error:
             raise UnsupportedError(f"the cartridge cannot be sent: {error}") from error
-    kind, arguments, changes, mode = parts
     source: bytes | None = None
     if kind == "Engine":
-        path, digest, metadata, source = arguments
-        arguments = path, digest, metadata, None
+        *engine, source = arguments
+        arguments = (*engine, None)
     opening = pickle.dumps((type(tokenizer), (kind, arguments, changes, mode), settings))
-    label = Label(
-        sha256(opening).hexdigest(), sha256(cartridge).hexdigest(), None if source is None else where, opening
-    )
-    return label, Parcel(cartridge, source)
+    return Label(sha256(opening).hexdigest(), sha256(cartridge).hexdigest(), opening), Parcel(cartridge, source)
 
 
 _opened: dict[str, Tokenizer] = {}
@@ -84,31 +76,35 @@ def unpack(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
 
 def is_here(label: Label) -> bool:
     """Whether processes of this machine can open the tokenizer of a label without its parcel."""
-    kind, arguments, *_ = pickle.loads(label.arguments)[1]
-    return kind != "Engine" or (_is_there(*arguments[:3]) and _is_source(label.source, arguments[1]))
+    kind, arguments, changes, _ = pickle.loads(label.arguments)[1]
+    return kind != "Engine" or (changes is None and any(_is_there(path, *arguments[1:3]) for path in _paths(label)))
+
+
+def _paths(label: Label) -> tuple[str | None, str]:
+    """The original path of the cartridge, and its path in this machine's cache."""
+    kept = os.path.join(cache.cache_directory(), "shipped", f"{label.parcel}.dat")
+    return pickle.loads(label.arguments)[1][1][0], kept
 
 
 def _open(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
-    kind, parts, settings = pickle.loads(label.arguments)
-    if parts[0] != "Engine":
-        return _unpickle(kind, parts, settings)
-    (path, digest, metadata, _), changes, mode = parts[1:]
-    source: str | bytes | None = label.source
-    cartridge_is_there = _is_there(path, digest, metadata)
-    if not cartridge_is_there or not _is_source(label.source, digest):
-        try:
-            path, source = _delivered(label, path if cartridge_is_there else None, digest, metadata, fetch)
-        except CartridgeError:  # the packing process is gone; only saving and changing need the source
-            if not cartridge_is_there:
-                raise
-            source = label.source or None
-        except OSError:  # the cache is not writable: use the memory of this process
-            source = fetch().source
-            if not cartridge_is_there:
-                path = None
-            if path is None and source is None:
-                raise
-    return _unpickle(kind, ("Engine", (path, digest, metadata, source), changes, mode), settings)
+    kind, (engine, arguments, changes, mode), settings = pickle.loads(label.arguments)
+    if engine == "Engine":
+        _, digest, metadata, source = arguments
+        original, kept = _paths(label)
+        path = next((path for path in (original, kept) if _is_there(path, digest, metadata)), None)
+        if path is None or changes is not None:
+            cartridge, source = fetch()
+            if sha256(cartridge).hexdigest() != label.parcel:
+                raise CartridgeError("payload digest mismatch: the parcel's cartridge is not the one of its label")
+            try:
+                cache.make_folder("shipped")
+                write_atomic(kept, cartridge, private=True, unless=partial(_is_there, kept, digest, metadata))
+                path = kept
+            except OSError:  # the cache is not writable: use the memory of this process
+                if path is None and source is None:
+                    raise
+        arguments = path, digest, metadata, source
+    return _unpickle(kind, (engine, arguments, changes, mode), settings)
 
 
 def _is_there(path: str | None, digest: str, metadata: str) -> bool:
@@ -119,36 +115,3 @@ def _is_there(path: str | None, digest: str, metadata: str) -> bool:
     except (CartridgeError, OSError):
         return False
     return engine.source_digest == digest and engine.metadata == metadata
-
-
-def _is_source(path: str | None, digest: str) -> bool:
-    """Whether the file at `path` is the source with this digest. Also True if `path` is None: then no source exists."""
-    if path is None:
-        return True
-    try:
-        return path != "" and cache.source_digest(path) == digest
-    except OSError:
-        return False
-
-
-def _delivered(
-    label: Label, path: str | None, digest: str, metadata: str, fetch: Callable[[], Parcel]
-) -> tuple[str, str | None]:
-    """Return the paths of the cartridge and its source in this machine's cache. Missing files are written.
-
-    `path` is a matching cartridge that exists elsewhere, or None.
-    """
-    kept = os.path.join(cache.make_folder("shipped"), f"{label.parcel}.dat")
-    source = None if label.source is None else beside(kept)
-    is_kept = partial(_is_there, kept, digest, metadata)
-    writes_cartridge = path is None and not is_kept()
-    writes_source = not _is_source(source, digest)
-    if writes_cartridge or writes_source:
-        parcel = fetch()
-        if sha256(parcel.cartridge).hexdigest() != label.parcel:
-            raise CartridgeError("payload digest mismatch: the parcel's cartridge is not the one of its label")
-        if source is not None and writes_source and parcel.source is not None:
-            write_atomic(source, parcel.source, private=True)
-        if writes_cartridge:
-            write_atomic(kept, parcel.cartridge, private=True, unless=is_kept)
-    return path or kept, source

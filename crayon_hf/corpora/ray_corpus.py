@@ -47,7 +47,7 @@ def tokenize_corpus_on_ray(
 ) -> Summary:
     """`tokenize_corpus` on the nodes of the Ray cluster that this process is connected to, with the same output bytes.
 
-    If a worker or node is lost, its task is tried again with a warning on stderr. Finished shards are kept, also after
+    If a worker or node is lost, its task is tried again with a warning on stderr. Finished tasks are kept, also after
     an error or a kill: repeat the call, or call `tokenize_corpus` with the same arguments, to continue.
 
     Args:

@@ -40,8 +40,8 @@ def tokenize_corpus_on_spark(
 ) -> Summary:
     """`tokenize_corpus` on the executors of a Spark cluster. The output has the same bytes.
 
-    If Spark retries a task after the loss of its executor, or this call is repeated after an error or a kill, finished
-    shards are kept. `tokenize_corpus` with the same arguments can continue the job, too.
+    Spark retries a task after the loss of its executor. If this call is repeated after an error or a kill, finished
+    tasks are kept. `tokenize_corpus` with the same arguments can continue the job, too.
 
     Args:
         spark: A classic session. Spark Connect is not supported, because it has no broadcast variables.

@@ -30,8 +30,8 @@ class ArrowRanges(NamedTuple):
 def ranges_of(array: pa.Array) -> ArrowRanges:
     """Return the ranges of an array of string, large_string or string_view, of a dictionary of these, or of nulls.
 
-    Buffers are not copied, except those of string_view and of compressed data. Raise CorpusError for another type and
-    for damaged data. The caller puts the column's name before its message.
+    Buffers are not copied, except those of string_view, dictionaries and compressed data. Raise CorpusError for another
+    type and for damaged data. The caller puts the column's name before its message.
     """
     import pyarrow as pa
 
@@ -41,21 +41,19 @@ def ranges_of(array: pa.Array) -> ArrowRanges:
         return ranges_of(array.storage)
     try:
         array.validate()
-    except pa.ArrowInvalid as error:
+        indices = array.indices if pa.types.is_dictionary(kind) else None
+        texts = array if indices is None else array.dictionary
+        if is_view(texts.type):
+            texts = texts.view(pa.binary_view())  # as bytes: UTF-8 is checked later
+            texts.validate(full=True)
+            texts = texts.cast(pa.large_binary())
+        array = texts if indices is None else texts.take(indices)
+    except (pa.ArrowInvalid, pa.ArrowIndexError) as error:
         raise _damaged(str(error)) from error
-    if pa.types.is_dictionary(kind):
-        return _dictionary_ranges(array)
-    if pa.types.is_null(kind) or not len(array):
+    if pa.types.is_null(array.type) or not len(array):
         nothing = np.zeros(len(array), np.int64)
         return ArrowRanges(memoryview(b""), nothing, nothing, np.zeros(len(array), np.bool_))
-    width: np.dtype[Any] = np.dtype(np.int32 if pa.types.is_string(kind) else np.int64)
-    if is_view(kind):
-        array = array.view(pa.binary_view())  # as bytes: UTF-8 is checked later
-        try:
-            array.validate(full=True)
-        except pa.ArrowInvalid as error:
-            raise _damaged(str(error)) from error
-        array = array.cast(pa.large_binary())
+    width: np.dtype[Any] = np.dtype(np.int32 if pa.types.is_string(array.type) else np.int64)
     _, offsets, data = array.buffers()
     view = memoryview(b"" if data is None else data).cast("B")
     places = np.frombuffer(offsets, width, len(array) + 1, array.offset * width.itemsize).astype(np.int64, copy=False)
@@ -84,23 +82,6 @@ def is_view(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(kind))
-
-
-def _dictionary_ranges(array: Any) -> ArrowRanges:
-    words = ranges_of(array.dictionary)
-    valid = _valid(array)
-    indices = array.indices.fill_null(0).to_numpy()
-    real = indices if valid is None else indices[valid]
-    if not len(real):
-        nothing = np.zeros(len(array), np.int64)
-        return ArrowRanges(memoryview(b""), nothing, nothing, valid)
-    if not 0 <= int(real.min()) <= int(real.max()) < len(words.begins):
-        raise _damaged("an index that is not in the dictionary")
-    if valid is not None:
-        indices = np.where(valid, indices, real[0])
-    if words.valid is not None:
-        valid = words.valid[indices] if valid is None else valid & words.valid[indices]
-    return ArrowRanges(words.data, words.begins[indices], words.ends[indices], valid)
 
 
 def _valid(array: Any) -> npt.NDArray[np.bool_] | None:

@@ -17,10 +17,8 @@ from crayon_hf.text_readers.template import Template
 
 Ranges = npt.NDArray[np.int64]
 
-MOST_RECORDS = 1 << 18
-"""The approximate limit of records in a batch: even an empty record takes memory here and in later steps."""
-MOST_UNUSUAL = 1 << 14
-"""The most records of a batch that need Python objects: bad ones, and texts outside the view."""
+MOST_RECORDS = 1 << 17
+"""The limit of records in a batch: even an empty record takes memory here and in later steps, and a bad one more."""
 
 
 class Batch:

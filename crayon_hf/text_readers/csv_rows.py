@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from crayon_hf.errors import CorpusError
-from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, too_long
+from crayon_hf.text_readers.batches import MOST_RECORDS, Batch, too_long
 from crayon_hf.text_readers.documents import Documents, Reading, check_columns
 from crayon_hf.text_readers.stored import Stored, Stream
 from crayon_hf.text_readers.template import Template
@@ -41,7 +41,7 @@ def csv_documents(source: Stored | Stream, reading: Reading, kind: str) -> Itera
     rows, number, count = _rows(reader), 0, -1
     while count:
         batch = Batch(reading, address, "row", number + 1)
-        count = cost = unusual = 0
+        count = cost = 0
         for row in rows:
             reason, text = judge(row)
             if reason is None:
@@ -49,9 +49,8 @@ def csv_documents(source: Stored | Stream, reading: Reading, kind: str) -> Itera
                 cost += len(text)
             else:
                 batch.bad(count, reason, text)
-                unusual += 1
             count, cost = count + 1, cost + _ROW
-            if cost >= reading.batch_bytes or count >= MOST_RECORDS or unusual >= MOST_UNUSUAL:
+            if cost >= reading.batch_bytes or count >= MOST_RECORDS:
                 break
         if count:
             number += count

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crayon_hf._core import read_json_lines, whole_lines
-from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, assembled, too_long
+from crayon_hf.text_readers.batches import MOST_RECORDS, Batch, assembled, too_long
 from crayon_hf.text_readers.blocks import Block, blocks
 from crayon_hf.text_readers.documents import Documents, Reading
 from crayon_hf.text_readers.stored import Stored, Stream
@@ -28,10 +28,7 @@ def json_documents(source: Stored | Stream, reading: Reading, block_bytes: int) 
     """Yield the documents of a file of JSON lines."""
     lines = _Lines(source, reading)
     for block in blocks(source, b"\n", _whole, block_bytes, reading.max_document_bytes):
-        if block.too_long:
-            yield lines.too_long(block)
-        else:
-            yield from lines.documents(block)
+        yield lines.too_long(block) if block.too_long else lines.documents(block.view)
         del block  # frees its memory for the next one
 
 
@@ -55,13 +52,13 @@ class _Lines:
         nothing = np.zeros(1, np.int64)
         return batch.documents(block.view, nothing, nothing, self._source.done)
 
-    def documents(self, block: Block) -> Iterator[Documents]:
-        """Yield the lines of a block, in batches with a limited number of unusual lines."""
-        view, template, limit = block.view, self._template, self._reading.max_document_bytes
+    def documents(self, view: memoryview) -> Documents:
+        """Return the batch for the lines of a block."""
+        template, limit = self._template, self._reading.max_document_bytes
         lines = read_json_lines(view, len(view), self._columns, self._reading.threads)
         status, bounds = lines.status, lines.line_begins
         plain = status == 0
-        begins = [np.where(plain, column, 0) for column in lines.begins.T]
+        begins = [np.where(plain, column, 0) for column in lines.begins.T]  # only plain lines have ranges
         ends = [np.where(plain, column, 0) for column in lines.ends.T]
         sizes = np.zeros(0, np.int64)
         if len(view) > limit or template is not None:
@@ -71,30 +68,18 @@ class _Lines:
                 texts = template.sizes([end - begin for begin, end in zip(begins, ends, strict=True)])
                 sizes = np.where(plain, np.maximum(sizes, texts), sizes)
         long = sizes > limit if len(sizes) else np.zeros(len(status), bool)
-        blank = (status == _BLANK) & ~long
-        unusual = np.flatnonzero((status == _UNSURE) | long)
-        first = 0
-        for begin in range(0, max(len(unusual), 1), MOST_UNUSUAL):
-            here = unusual[begin : begin + MOST_UNUSUAL]
-            last = len(status) if begin + MOST_UNUSUAL >= len(unusual) else int(here[-1]) + 1
-            batch = self._batch(last - first)
-            if not plain.all():
-                batch.blank(np.flatnonzero(blank[first:last]).tolist())
-            for i in here.tolist():
-                if long[i]:
-                    batch.bad(i - first, too_long(int(sizes[i]), self._reading))
-                else:
-                    self._decide(batch, i - first, bytes(view[bounds[i] : bounds[i + 1]]).removesuffix(b"\n"))
-            low, high = int(bounds[first]), int(bounds[last])
-            part = slice(first, last)
-            of_plain = plain[part]  # only plain lines have ranges
-            firsts = [np.where(of_plain, column[part] - low, 0) for column in begins]
-            lasts = [np.where(of_plain, column[part] - low, 0) for column in ends]
-            data, from_, to = view[low:high], firsts[0], lasts[0]
-            if template is not None:
-                data, from_, to = assembled(template, [data] * len(begins), firsts, lasts)
-            yield batch.documents(data, from_, to, self._source.done)
-            first = last
+        batch = self._batch(len(status))
+        if not plain.all():
+            batch.blank(np.flatnonzero((status == _BLANK) & ~long).tolist())
+        for i in np.flatnonzero((status == _UNSURE) | long).tolist():
+            if long[i]:
+                batch.bad(i, too_long(int(sizes[i]), self._reading))
+            else:
+                self._decide(batch, i, bytes(view[bounds[i] : bounds[i + 1]]).removesuffix(b"\n"))
+        data, first, last = view, begins[0], ends[0]
+        if template is not None:
+            data, first, last = assembled(template, [view] * len(begins), begins, ends)
+        return batch.documents(data, first, last, self._source.done)
 
     def _decide(self, batch: Batch, i: int, line: bytes) -> None:
         """Add line `i` to the batch, parsed by Python's ``json``."""

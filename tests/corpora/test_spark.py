@@ -105,7 +105,7 @@ def test_spark(spark: SparkSession, gpt2_like: Path, training_text: list[str], t
     assert [sum(row.texts for row in run) for run in runs] == [len(texts)] * 2
     assert {row.process for row in runs[1]} & {row.process for row in runs[0]}
 
-    with pytest.raises(PythonException, match="no column 'nothing': the columns are id, text"):
+    with pytest.raises(PythonException, match="no column 'nothing'; it has 'id', 'text'"):
         frame.mapInArrow(tokenize_in_arrow(spark, tokenizer, "nothing"), schema).collect()
     with pytest.raises(PythonException, match="column 'id' is int64, expected string"):
         frame.mapInArrow(tokenize_in_arrow(spark, tokenizer, "id"), schema).collect()

@@ -102,7 +102,7 @@ def test_processes_share_the_pages(cartridge: Path) -> None:
 @linux
 @pytest.mark.parametrize("name", ["gpt2_like", "llama_like", "t5_like"])
 def test_memory_is_bounded_on_new_words(request: pytest.FixtureRequest, tmp_path: Path, name: str) -> None:
-    """Encoding a megabyte of new words in each round, the caches and the memo grow until they are full; nothing else grows.
+    """With a megabyte of new words in each round, caches and memo grow until they are full; nothing else grows.
 
     When they are full depends on the machine: on a busy machine a thread gets its first task late. So rounds repeat
     until forty in a row, 40 MB of new words, add almost nothing. A leak would make that impossible.

@@ -108,13 +108,10 @@ def text_records(data: bytes, reading: Reading) -> list[Record]:
 
 @contextlib.contextmanager
 def at_most(records: int | None) -> Iterator[None]:
-    """Let our readers make batches of at most `records` records, with windows of that number of bytes. None keeps the
-    defaults."""
+    """Let our readers make batches of at most `records` records. None keeps the default."""
     with contextlib.ExitStack() as stack:
         for module in () if records is None else (json_lines, plain_text):
-            for name in ("MOST_RECORDS", "MOST_UNUSUAL", "_COUNTED", "_WINDOW"):
-                if hasattr(module, name):
-                    stack.enter_context(mock.patch.object(module, name, records))
+            stack.enter_context(mock.patch.object(module, "MOST_RECORDS", records))
         yield
 
 

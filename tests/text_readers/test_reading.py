@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from crayon_hf import BadRecordError, CorpusError
 from crayon_hf.corpora import InputFile, Reading, find_inputs, read_documents
-from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL
+from crayon_hf.text_readers.batches import MOST_RECORDS
 from crayon_hf.text_readers.files import check_files
 from tests.text_readers.reading_reference import Contents, at_most, contents, json_records, read, text_records, texts_of
 
@@ -322,17 +322,13 @@ def test_templates(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "bad.txt", "bad.jsonl"])
 def test_very_short_records(name: str, tmp_path: Path) -> None:
-    """The size of a batch is limited in bytes, records and bad records, because each record takes memory."""
-    if name.startswith("bad"):
-        data, most, bad = b"\xff\n" * 40_000, MOST_UNUSUAL, 40_000
-    elif name.endswith("txt"):
-        data, most, bad = b"\n" * 700_000, 2 * MOST_RECORDS, 0
-    else:
-        data, most, bad = b'{"text":""}\n' * 300_000, MOST_RECORDS, 0
+    """The size of a batch is limited in bytes and records, because each record takes memory."""
+    data = (b"\xff\n" if name.startswith("bad") else b"\n" if name.endswith("txt") else b'{"text":""}\n') * 300_000
+    bad = 300_000 if name.startswith("bad") else 0
     reading = Reading(separator=b"\n" if name.endswith("txt") else None, bad_records="skip")
     documents = found = 0
     for batch in read_documents(file_of(tmp_path, name, data), reading):
-        assert len(batch.begins) + len(batch.bad) <= most
+        assert len(batch.begins) + len(batch.bad) <= MOST_RECORDS
         documents += len(batch.begins)
         found += len(batch.bad)
     assert documents + found == data.count(b"\n")

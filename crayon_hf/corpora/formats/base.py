@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -62,8 +62,8 @@ class Format(ABC):
     """Whether texts without tokens get the end-of-text token, too, as the format's own tool does."""
     has_rows = False
     """Whether sequences may differ in length. Otherwise readers compute their places from the common length."""
-    merged_files: tuple[str, ...] = ()
-    """Names of the files that `merge` writes."""
+    merged_file: str | None = None
+    """The name of a file that describes all shards of a directory, if the format has one."""
     _writer: type[ShardWriter]
 
     @abstractmethod
@@ -106,19 +106,13 @@ class Format(ABC):
             raise
         return writer
 
-    def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
-        """Return the paths of a shard's files, or of the files in its directory, for which `is_there` is true.
+    def writes(self, name: str) -> bool:
+        """Whether a file with the name of a shard's file is one that the format writes."""
+        return True
 
-        The file that readers look for comes first.
-        """
-        return [path for path in reversed(self.files(prefix)) if is_there(path)]
-
-    def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
-        """Write the files that describe all shards of a directory, if the format has such files.
-
-        `shards` are names of finished shards in the directory, in order.
-        """
-        return []
+    def merge(self, shards: Iterable[tuple[str, bytes]]) -> bytes:
+        """Return the contents of the file `merged_file`, given each shard's name and its own file of that name."""
+        raise NotImplementedError
 
 
 class ShardWriter(ABC):

@@ -19,17 +19,17 @@ its defaults. A shard file has, little-endian:
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary, WrittenFile
-from crayon_hf.corpora.formats.output import named, write_whole
+from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.output import named
 from crayon_hf.util.files import sync_directory
 
 INDEX = "index.json"
@@ -88,7 +88,7 @@ class _Writer(ShardWriter):
         sizes = np.concatenate([np.zeros(1, np.int64), *self._sample_sizes])
         count = len(sizes) - 1
         offsets = np.cumsum(sizes) + 4 + 4 * (count + 1) + len(self._config_bytes)
-        name = _name(len(self._shards))
+        name = f"shard.{len(self._shards):05}.mds"
         head = [np.uint32(count).tobytes(), offsets.astype("<u4"), self._config_bytes]
         raw = {"basename": name, "bytes": self._write_file(name, [*head, *self._samples]), "hashes": {}}
         self._shards.append({**self._config, "raw_data": raw, "samples": count, "zip_data": None})
@@ -125,7 +125,7 @@ class Mds(Format):
 
     name = "mds"
     has_rows = True
-    merged_files = (INDEX,)
+    merged_file = INDEX
     _writer = _Writer
 
     def __init__(self, size_limit: int = 1 << 26) -> None:
@@ -139,26 +139,17 @@ class Mds(Format):
     def files(self, prefix: str) -> list[str]:
         return [prefix]
 
-    def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
-        files = (os.path.join(prefix, _name(number)) for number in itertools.count())  # written in that order
-        return [*filter(is_there, [os.path.join(prefix, INDEX)]), *itertools.takewhile(is_there, files)]
+    def writes(self, name: str) -> bool:
+        return re.fullmatch(r".+/(index\.json|shard\.\d{5,}\.mds)", name) is not None
 
-    def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
-        """Write ``index.json`` like ``streaming.base.util.merge_index``, for ``StreamingDataset(local=directory)``."""
+    def merge(self, shards: Iterable[tuple[str, bytes]]) -> bytes:
+        """Return ``index.json`` as ``streaming.base.util.merge_index`` does, for ``StreamingDataset(local=OUT)``."""
         merged = []
-        for name in shards:
-            with open(os.path.join(directory, name, INDEX), "rb") as file:
-                entries = json.load(file)["shards"]
-            for entry in entries:
+        for name, index in shards:
+            for entry in json.loads(index)["shards"]:
                 entry["raw_data"]["basename"] = f"{name}/{entry['raw_data']['basename']}"
-            merged += entries
-        data = json.dumps({"version": 2, "shards": merged}).encode()
-        write_whole(os.path.join(directory, INDEX), [data])
-        return [WrittenFile(INDEX, len(data))]
-
-
-def _name(number: int) -> str:
-    return f"shard.{number:05}.mds"
+                merged.append(entry)
+        return json.dumps({"version": 2, "shards": merged}).encode()
 
 
 def _sizes(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -12,7 +12,6 @@ first document of each text, in the order of the tasks. Layout beside the output
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
@@ -28,7 +27,6 @@ from crayon_hf.text_readers.addresses import is_local
 from crayon_hf.text_readers.documents import InputFile
 
 TAKEN, DUPLICATE, OTHER_SIDE, NOT_CHOSEN = range(4)
-_COPIED = 1 << 20
 _PART = 1 << 25
 """Documents whose hashes are compared at a time."""
 
@@ -83,29 +81,22 @@ def _chosen(path: str) -> npt.NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8)
 
 
-class Hashes:
+class Hashes(storage.Gathered):
     """The hashes of a task's documents, file by file. The file appears when it is complete."""
 
     def __init__(self, path: str, files: int) -> None:
-        self._path = f"{path}.hashes"
-        self._counts = np.zeros(files, "<u8")
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        super().__init__()
+        self._path, self._counts = f"{path}.hashes", np.zeros(files, "<u8")
 
     def add(self, file: int, hashes: npt.NDArray[np.uint64]) -> None:
         """Add the hashes of documents of the file with this index."""
         self._counts[file] += len(hashes)
-        self._file.write(hashes.astype("<u8", copy=False).tobytes())
+        self.write(hashes.astype("<u8", copy=False).tobytes())
 
     def finish(self) -> None:
         """Write the file ``NAME.hashes``."""
-        self._file.write(self._counts.tobytes() + len(self._counts).to_bytes(8, "little"))
-        self._file.seek(0)
-        parts = iter(lambda: self._file.read(_COPIED), b"")
-        storage.of(self._path).place(self._path, parts)
-
-    def close(self) -> None:
-        """Delete the temporary file, finished or not."""
-        self._file.close()
+        self.write(self._counts.tobytes() + len(self._counts).to_bytes(8, "little"))
+        self.place(self._path)
 
 
 def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -> None:
@@ -132,7 +123,7 @@ def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -
     for part in range(parts):
         _compare(read, part, parts)
     for (path, _), (*_, codes) in zip(tasks, read, strict=True):
-        storage.of(path).write(f"{path}.chosen", codes.tobytes())
+        storage.of(path).place(f"{path}.chosen", [codes.tobytes()])
 
 
 def _compare(read: list[Any], part: int, parts: int) -> None:

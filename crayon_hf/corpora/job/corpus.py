@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import choosing
-from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
+from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, OUTPUTS, Directory, merged_files
 from crayon_hf.corpora.job.encoder import Work, job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of, raise_for
 from crayon_hf.corpora.job.job_spec import (
@@ -30,8 +30,8 @@ from crayon_hf.corpora.job.mixture import sources_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, CorpusOptions, Options, positive
 from crayon_hf.corpora.job.pool import run_here
 from crayon_hf.corpora.job.progress import JobProgress, Report
-from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, inputs_of, is_whole, state_path
-from crayon_hf.corpora.job.state import Counts, State, load, refuse_taken, taken
+from crayon_hf.corpora.job.shard import ShardSummary, changed_shard, inputs_of, state_path
+from crayon_hf.corpora.job.state import Counts, State, load, refuse_taken, shard_files
 from crayon_hf.corpora.job.summary import SCHEMA, Summary, sequences_of
 from crayon_hf.errors import CorpusError, CrayonError, JobError
 from crayon_hf.text_readers.documents import InputFile
@@ -194,16 +194,10 @@ class _Job:
             if before is not None and done is None:
                 if self._goes_on(before):
                     return None
-                if any(state.shards for state in directory.states().values()):
+                if directory.has_finished_tasks():
                     refuse(directory.path, before, self._request)
-            is_new = before is None and done is None and not overwrite
-            try:
-                if self._begin_anew(clear=not is_new):
-                    return None
-            except JobError:
-                if not is_new or (directory.job() is None and directory.manifest() is None):
-                    raise
-                continue  # another process began at the same time
+            if self._begin_anew(clear=before is not None or done is not None or overwrite):
+                return None
             if (other := directory.job()) is not None:  # another process began at the same time
                 refuse(directory.path, other, self._request)
             overwrite = False
@@ -223,11 +217,8 @@ class _Job:
 
     def _must_be_whole(self, shards: list[dict[str, Any]], hint: str) -> None:
         """Raise JobError, whose message ends with `hint`, if a file of a shard is missing or has another size."""
-        wholes = self._storage.map(lambda shard: is_whole(self._directory.path, [shard]), shards)
-        for shard, is_there in zip(shards, wholes, strict=True):
-            if not is_there:
-                path = os.path.join(self._directory.path, shard["name"])
-                raise JobError(f"{path} was finished, but is missing or has changed: {hint}")
+        if (path := changed_shard(self._directory.path, shards)) is not None:
+            raise JobError(f"{path} was finished, but is missing or has changed: {hint}")
 
     # -- existing files
 
@@ -237,17 +228,16 @@ class _Job:
         Return False if another process has claimed the directory.
         """
         directory, options = self._directory, self._options
-        ours = set(directory.belongings()) if clear else set()
-        outputs, is_limited = {task.name for task in self._tasks}, options.max_tokens_per_shard is not None
-        names = [MANIFEST, BAD_RECORDS, *FORMATS[options.format].merged_files]
-        there = [name for name in names if self._storage.is_there(os.path.join(directory.path, name))]
-        there += taken(directory.path, options.format, outputs, is_limited)
-        refuse_taken(directory.path, (name for name in there if name not in ours))
-        if ours:
+        if clear:  # else the directory was empty
+            ours = {MANIFEST, *directory.belongings()}
+            there = [*shard_files(directory.path, self._request, OUTPUTS), BAD_RECORDS, *merged_files(options.format)]
+            others = [name for name in there if name not in ours]
+            refuse_taken(
+                directory.path, [name for name in others if self._storage.is_there(os.path.join(directory.path, name))]
+            )
             self._try()
-        if options.held_out is None:  # first: without a manifest, they would be files of another program
-            directory.clear_held_out()
-        if clear:
+            if options.held_out is None:  # first: without a manifest, they would be files of another program
+                directory.clear_held_out()
             directory.clear()
         return directory.begin(self._request)
 
@@ -261,28 +251,20 @@ class _Job:
     def _goes_on(self, before: dict[str, Any]) -> bool:
         """Whether this request may resume the earlier request `before`. If so, take over its spelling of names.
 
-        A changed input is accepted if the tasks keep their files and its own task has no finished shard.
+        A changed input is accepted if the tasks keep their files and its own task is not finished.
         """
-        if not are_same_files(before["inputs"], self._request["inputs"]):
+        now, path = continued(before, self._request), self._directory.path
+        if not are_same_files(before["inputs"], now["inputs"]) or differences({**before, "inputs": now["inputs"]}, now):
             return False
-        now = continued(before, self._request)
-        if differences({**before, "inputs": now["inputs"]}, now):
-            return False
-        path = self._directory.path
         then, tasks = plan(before, path), plan(now, path)
-        if [[file.address for file in task.files] for task in then] != [
-            [file.address for file in task.files] for task in tasks
-        ]:
+        old, new = ([[file.address for file in task.files] for task in each] for each in (then, tasks))
+        if old != new:
             return False
         changed = [task for was, task in zip(then, tasks, strict=True) if was != task]
         if changed and self._options.deduplicate:  # duplicates in other tasks depend on the change
             return False
-        states = [(task, self._state(task)) for task in changed]
-        if any(state is not None and state.shards for _, state in states):
+        if any(state is not None and state.done for state in map(self._state, changed)):
             return False
-        for task, state in states:
-            if state is not None:
-                forget_shard(task.output, state)
         if now != before:
             self._directory.go_on(now)
         self._request, self._tasks = now, tasks
@@ -331,7 +313,7 @@ class _Job:
         return hashed
 
     def _is_finished(self, state: State | None) -> bool:
-        return state is not None and state.done and is_whole(self._directory.path, state.shards)
+        return state is not None and state.done and changed_shard(self._directory.path, state.shards) is None
 
     def _state(self, task: Task) -> State | None:
         return load(os.path.join(self._directory.place, f"{task.name}.json"))
@@ -358,7 +340,13 @@ class _Job:
             total = total.plus(done.counts)
         shards = [shard for task in tasks for shard in task["shards"]]
         self._must_be_ours(shards)
-        merged = self._storage.merge(FORMATS[format], directory.path, [shard["name"] for shard in shards])
+        merged = []
+        for name in merged_files(format):
+            names = [shard["name"] for shard in shards]
+            parts = self._storage.map(lambda shard: self._read(os.path.join(directory.path, shard, name)), names)  # noqa: B023
+            data = FORMATS[format].merge(zip(names, parts, strict=True))
+            directory.place_file(name, [data])
+            merged.append({"name": name, "bytes": len(data)})
         if total.bad_records:
             directory.place_file(BAD_RECORDS, self._bad_records())
         settings = {key: value for key, value in self._request.items() if key not in ("inputs", "tokenizer")}
@@ -369,7 +357,7 @@ class _Job:
             **self._facts,
             "counts": total._asdict(),
             "tasks": tasks,
-            "merged": [file._asdict() for file in merged],
+            "merged": merged,
         }
         directory.place_file(MANIFEST, _json(written))
         directory.settle()
@@ -385,11 +373,12 @@ class _Job:
     def _bad_records(self) -> Iterator[bytes]:
         for task in self._tasks:
             if self._done[task.name].counts.bad_records:
-                path = f"{state_path(task.output)}.bad-records.jsonl"
-                data = self._storage.read(path)
-                if data is None:
-                    raise gone(path)
-                yield data
+                yield self._read(f"{state_path(task.output)}.bad-records.jsonl")
+
+    def _read(self, path: str) -> bytes:
+        if (data := self._storage.read(path)) is None:
+            raise gone(path)
+        return data
 
     def _summary(self, written: dict[str, Any], already_done: bool) -> Summary:
         counts = Counts(**written["counts"])

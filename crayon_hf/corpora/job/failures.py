@@ -7,18 +7,17 @@ import signal
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from crayon_hf.errors import (
-    BadRecordError,
-    CorpusError,
-    CrayonError,
-    FormatError,
-    JobError,
-    StoreCredentialsError,
-)
+from crayon_hf.errors import BadRecordError, CorpusError, CrayonError, FormatError, JobError, StoreCredentialsError
 from crayon_hf.util.wording import error_line, plural
 
 TO_CONTINUE = "run it again to continue; finished work is kept"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_KINDS = {
+    "bad-record": BadRecordError,
+    "format": FormatError,
+    "input": CorpusError,
+    "credentials": StoreCredentialsError,
+}
 _PASSING = ("full", "died", "error")
 """Failures that may pass when the command is run again. An unreadable input, or a missing column, fails again."""
 
@@ -38,18 +37,13 @@ class Failure(NamedTuple):
 
 def failure_of(error: BaseException) -> Failure:
     """The `Failure` of a task in which `run_shard` raised `error`."""
-    if isinstance(error, BadRecordError):
-        return Failure("bad-record", str(error))
-    if isinstance(error, FormatError):
-        return Failure("format", str(error))
-    if isinstance(error, CorpusError):
-        return Failure("input", str(error))
-    if isinstance(error, StoreCredentialsError):
-        return Failure("credentials", str(error))
+    for kind, known in _KINDS.items():
+        if isinstance(error, known):
+            return Failure(kind, str(error))
     if isinstance(error, OSError):
         return Failure("full" if error.errno in _FULL else "error", error_line(error))
-    known = isinstance(error, (CrayonError, ValueError))
-    return Failure("error", str(error) if known and str(error) else f"{type(error).__name__}: {error}")
+    is_clear = isinstance(error, (CrayonError, ValueError)) and str(error)
+    return Failure("error", str(error) if is_clear else f"{type(error).__name__}: {error}")
 
 
 def death(task: str, code: int) -> Failure:

@@ -80,7 +80,7 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """The reasons why the second request cannot resume the first, a line each.
 
     Other spellings of paths are accepted, and of the tokenizer's name except for datatrove, which stores the name.
-    After "stop", finished shards have no bad records, so another `bad_records` or a larger `max_document_bytes` is
+    After "stop", finished tasks have no bad records, so another `bad_records` or a larger `max_document_bytes` is
     accepted.
     """
     lines = []
@@ -107,8 +107,10 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
 def continued(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """The second request with the first one's spelling of names, so that a resumed job writes the same bytes.
 
-    Both must have the same input addresses.
+    If their inputs have different addresses, the second request itself.
     """
+    if not are_same_files(before["inputs"], now["inputs"]):
+        return now
     inputs = [[was[0], *is_now[1:]] for was, is_now in zip(before["inputs"], now["inputs"], strict=True)]
     tokenizer = now["tokenizer"]
     if before["format"] != "datatrove":
@@ -128,9 +130,7 @@ def refuse(where: str, before: dict[str, Any], now: dict[str, Any]) -> None:
 
 def are_same_files(was: Sequence[Any], is_now: Sequence[Any]) -> bool:
     """Whether two lists of inputs have the same addresses in the same order."""
-    return len(was) == len(is_now) and all(
-        _place(a[0]) == _place(b[0]) for a, b in zip(was, is_now, strict=True)
-    )  # fmt: skip
+    return [_place(file[0]) for file in was] == [_place(file[0]) for file in is_now]
 
 
 def changed_inputs(was: Sequence[Any], is_now: Sequence[Any]) -> list[str]:

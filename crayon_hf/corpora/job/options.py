@@ -14,6 +14,7 @@ BATCH_BYTES: int = Reading._field_defaults["batch_bytes"]
 MAX_SEQUENCE_LENGTH = 1 << 24
 PACKINGS = ("concat", "best-fit")
 REMAINDERS = ("drop", "keep", "pad")
+_FLAGS = ("append_eos", "add_special_tokens", "shuffle", "deduplicate")
 MAX_DOCUMENT_BYTES: int = Reading._field_defaults["max_document_bytes"]
 
 
@@ -84,21 +85,18 @@ class Options(NamedTuple):
         _one_of(self.format, "format", tuple(FORMATS))
         if self.input_format is not None:
             _one_of(self.input_format, "input_format", INPUT_FORMATS)
-        for name in ("template", "separator", "eos"):
+        for name in ("column", "template", "separator", "eos"):
             if getattr(self, name) is not None:
                 _text(getattr(self, name), name)
         if self.separator == "":
             raise ValueError("separator is empty: leave it out for one document a file")
         most, seed = self.max_tokens_per_shard, validation.unsigned(self.seed, "seed", 64)
+        flags: dict[str, Any] = {name: validation.flag(getattr(self, name), name) for name in _FLAGS}
         checked = self._replace(
-            column=_text(self.column, "column"),
-            append_eos=validation.flag(self.append_eos, "append_eos") or self.eos is not None,
-            add_special_tokens=validation.flag(self.add_special_tokens, "add_special_tokens"),
-            shuffle=validation.flag(self.shuffle, "shuffle"),
+            **{**flags, "append_eos": flags["append_eos"] or self.eos is not None},
             seed=seed if self.shuffle else 0,  # without shuffling it makes no difference
             max_tokens_per_shard=None if most is None else positive(most, "max_tokens_per_shard"),
             max_document_bytes=positive(self.max_document_bytes, "max_document_bytes"),
-            deduplicate=validation.flag(self.deduplicate, "deduplicate"),
             held_out=None if self.held_out is None else _share(self.held_out, "held_out"),
         )
         checked.reading(BATCH_BYTES, 0).check()

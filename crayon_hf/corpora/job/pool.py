@@ -30,12 +30,14 @@ from crayon_hf.errors import AmbiguousNameWarning, CartridgeError, DelegatedWarn
 from crayon_hf.text_readers.documents import format_of
 
 TRIES = 2
-"""The most times that a task is tried if its worker dies. Its finished shards are kept."""
+"""The most times that a task is tried if its worker dies."""
 
 START = "import sys; sys.path[:] = sys.argv[1:]; from crayon_hf.corpora.job.pool import main; main(sys.stdin.buffer)"
 """The program of a worker process; its arguments are the import path."""
 AT_ONCE = 2
 """Tasks that a process runs at a time: it reads one while it syncs the files of the other to disk."""
+_TO_END = 5.0
+"""Seconds for a process to remove its temporary files when the job ends early."""
 _EVERY = 0.1
 """Seconds between two progress reports of a task."""
 
@@ -136,11 +138,16 @@ class _Processes:
             self._pool.submit(self._serve)
 
     def end(self) -> None:
-        """Kill the processes. Their files stay valid: writes are ordered so that a kill at any time is safe."""
+        """End the processes. Their files stay valid: writes are ordered so that a kill at any time is safe."""
         with self._lock:
             self._is_over = True
-            for process in self._processes:
-                process.kill()
+            processes, until = [*self._processes], time.monotonic() + _TO_END
+            for process in processes:
+                process.terminate()
+        for process in processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0, until - time.monotonic()))
+            process.kill()
         self._pool.shutdown()
 
     def _serve(self) -> None:
@@ -237,6 +244,7 @@ def main(messages: Any) -> NoReturn:
     when its input ends, which happens however its parent ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # for systems where a thread cannot block SIGINT
+    stop = threading.Event()
     events = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the prints of libraries must not mix with reports
     for category in (AmbiguousNameWarning, DelegatedWarning):
@@ -245,8 +253,9 @@ def main(messages: Any) -> NoReturn:
 
     def tell(name: str, what: Any) -> None:
         with telling:
-            pickle.dump((name, what), events)
-            events.flush()
+            if not stop.is_set():  # otherwise the tasks' failures mean nothing
+                pickle.dump((name, what), events)
+                events.flush()
 
     def do(task: Task) -> None:
         told = 0.0
@@ -274,9 +283,17 @@ def main(messages: Any) -> NoReturn:
         plan = work.plan(files, count)
     except Exception as error:
         failure = failure_of(error)
-    threads = ThreadPoolExecutor(AT_ONCE)
+    threads = ThreadPoolExecutor(AT_ONCE, initializer=stopping.stop_at, initargs=(stop,))
     try:
+        signal.signal(signal.SIGTERM, _stop)
         while True:
             threads.submit(do, pickle.load(messages))
+    except stopping.Stopped:
+        stop.set()
+        threads.shutdown()  # the tasks remove their temporary files
     finally:
         os._exit(0)
+
+
+def _stop(number: int, frame: Any) -> NoReturn:
+    raise stopping.Stopped

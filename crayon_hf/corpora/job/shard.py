@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from crayon_hf.corpora import storage
-from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.documents import Batch, Encoded, Shuffler, bundles, encoded, read_batches
 from crayon_hf.corpora.job.encoder import Encoding, Work, job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of
-from crayon_hf.corpora.job.job_spec import Task, are_same_files, continued, differences, refuse, request_of
+from crayon_hf.corpora.job.job_spec import Task, continued, differences, gone, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, Options, ShardOptions, positive
 from crayon_hf.corpora.job.packing import packed
 from crayon_hf.corpora.job.prefetch import overlap
-from crayon_hf.corpora.job.shards import BadRecords, Shards, prefix_of
-from crayon_hf.corpora.job.state import PLACE, Counts, State, listed, load, refuse_taken, taken
+from crayon_hf.corpora.job.shards import Shards
+from crayon_hf.corpora.job.state import (
+    JOB,
+    PLACE,
+    Counts,
+    State,
+    load,
+    own_files,
+    refuse_taken,
+    remove_files,
+    shard_files,
+)
 from crayon_hf.corpora.storage import stopping
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.text_readers.addresses import find_inputs
@@ -35,6 +45,8 @@ from crayon_hf.util import validation
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+
+_as_json = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder for each record
 
 Progress = Callable[[Counts], None]
 """Called after every batch with the counts so far."""
@@ -80,8 +92,8 @@ def tokenize_shard(
     Args:
         input: Addresses, as for `find_inputs`, or files that it found.
         output: A prefix such as ``OUT/00003`` for ``OUT/00003.bin`` and the other files of the format. The directory
-            is created. ``OUT/_crayon`` keeps the state: it resumes an interrupted call, and a repeated call that
-            finds everything finished returns at once.
+            is created. ``OUT/_crayon`` keeps the state: a repeated call that finds everything finished returns at
+            once.
         format: One of ``FORMATS``: megatron, datatrove, npy, bin, parquet, arrow, mds.
         tokenizer: A Tokenizer, the name of a profile or of a tiktoken encoding, or a path. Its truncation and padding
             are ignored.
@@ -115,7 +127,7 @@ def tokenize_shard(
         FormatError: The format cannot store the ids, or a document.
         OSError: A file cannot be read or written.
 
-    After any error the same call resumes; finished shards are kept. docs/corpora.md has examples.
+    After any error the same call starts again, and replaces the shards. docs/corpora.md has examples.
     """
     how = Options.of("tokenize_shard", format, options, ShardOptions.__optional_keys__)
     files, opened = inputs_of(input, how.input_format), job_tokenizer(tokenizer)
@@ -123,12 +135,13 @@ def tokenize_shard(
     overwrite = validation.flag(overwrite, "overwrite")
     check_files(files, how.reading(batch_bytes, threads))
     place = storage.normal(os.fspath(output))
-    encoding = plan_encoding(Work(opened, how, batch_bytes), threads)
-    made = run_shard(files, place, encoding, overwrite, progress)
+    shard = _Shard(files, place, plan_encoding(Work(opened, how, batch_bytes), threads), progress)
+    shard.claim(overwrite)
+    made = shard.run()
     if not made.is_hashed:
         return made
     choosing.choose([(state_path(place), files)], how)
-    return run_shard(files, place, encoding, False, progress)
+    return shard.run()
 
 
 def inputs_of(input: Any, format: str | None) -> list[InputFile]:
@@ -142,26 +155,21 @@ def inputs_of(input: Any, format: str | None) -> list[InputFile]:
 
 
 def run_shard(
-    files: Sequence[InputFile],
-    output: str,
-    encoding: Encoding,
-    overwrite: bool = False,
-    progress: Progress | None = None,
+    files: Sequence[InputFile], output: str, encoding: Encoding, progress: Progress | None = None
 ) -> ShardSummary:
-    """`tokenize_shard` for checked arguments.
+    """`tokenize_shard` for checked arguments, in the directory of a job. Raises JobError if the job has ended.
 
     With deduplication, and before `choosing.choose` has run, this call only hashes the documents. Call
     it again after `choose`.
     """
-    directory, name = os.path.split(output)
-    if not name:
-        raise ValueError(f"output is {output!r}, expected a directory and the beginning of names in it")
-    storage.of(output).make(os.path.join(directory, PLACE))
-    return _Shard(files, output, encoding, progress).run(overwrite)
+    job = os.path.join(os.path.dirname(output), PLACE, JOB)
+    if not storage.of(output).is_there(job):
+        raise gone(job)
+    return _Shard(files, output, encoding, progress).run()
 
 
 class _Shard:
-    """One call of `run_shard`."""
+    """The work for one output."""
 
     def __init__(
         self,
@@ -172,16 +180,18 @@ class _Shard:
     ) -> None:
         self._files, self._output, self._encoding, self._progress = files, output, encoding, progress
         tokenizer, self._options, batch_bytes = encoding.work
-        self._directory = os.path.dirname(output)
+        self._directory, self._name = os.path.split(output)
+        if not self._name:
+            raise ValueError(f"output is {output!r}, expected a directory and the beginning of names in it")
         self._storage = storage.of(output)
-        self._goes_on = False
+        self._storage.make(os.path.join(self._directory, PLACE))
         self._beside = state_path(output)
         self._path, self._bad_records = f"{self._beside}.json", f"{self._beside}.bad-records.jsonl"
         self._request = request_of(files, self._options, tokenizer)
         self._reading = self._options.reading(batch_bytes, encoding.threads)
 
-    def run(self, overwrite: bool) -> ShardSummary:
-        state = self._begin(overwrite)
+    def run(self) -> ShardSummary:
+        state = self._begin()
         if not state.done and self._options.deduplicate and not self._storage.is_there(f"{self._beside}.chosen"):
             self._hash()
             return ShardSummary(self._output, (), state.counts, None, True)
@@ -197,8 +207,8 @@ class _Shard:
         settings, options = self._encoding.settings, self._options
         with contextlib.ExitStack() as stack:
             place = stack.enter_context(self._storage.workplace(self._directory))
-            bad = stack.enter_context(contextlib.closing(BadRecords()))
-            shards = stack.enter_context(Shards(self._output, settings, state, self._path, place))
+            bad = stack.enter_context(contextlib.closing(storage.Gathered()))
+            shards = stack.enter_context(Shards(self._output, settings, state.request, self._path, place))
             target = packed(shards, self._encoding)
             if options.shuffle:
                 spool = stack.enter_context(contextlib.closing(Shuffler(place, self._encoding.encoder.dtype)))
@@ -209,57 +219,63 @@ class _Shard:
             else:
                 counts = self._read(target, bad)
             target.finish()
-            bad.finish(self._bad_records)
-            shards.save(counts=counts, done=True)
-        if self._goes_on:
-            self._storage.end_uploads(self._directory, _names(self._output, state, len(state.shards)))
-        return shards.state
+            bad.place(self._bad_records)
+            shards.check()
+            state = state._replace(shards=shards.finished, counts=counts, done=True)
+            self._storage.place(self._path, [state.as_bytes()])
+        return state
 
     # -- existing files
 
-    def _begin(self, overwrite: bool) -> State:
-        """Return the state to resume from. A new state is written before any other file of the output."""
-        is_damaged = False
+    def claim(self, overwrite: bool) -> None:
+        """Refuse to replace files of other programs. With `overwrite`, remove those of an earlier call."""
         try:
             state = load(self._path)
         except JobError as error:
             if not overwrite or isinstance(error, StoreError):
                 raise
-            state, is_damaged = None, True
+            self._storage.remove([self._path])
+            state = None
         if state is not None and not overwrite:
-            now = self._request
-            if are_same_files(state.request["inputs"], now["inputs"]):
-                now = continued(state.request, now)
-            if state.shards:
-                refuse(self._output, state.request, self._request)
-            if (
-                not differences(state.request, now)
-                and is_whole(self._directory, state.shards)
-                and (not state.done or not state.counts.bad_records or self._storage.is_there(self._bad_records))
-            ):
-                self._goes_on = True
-                if state.request != now:
-                    state = state._replace(request=now)
-                    self._storage.write(self._path, state.as_bytes())
-                return state
-        options, name = self._options, os.path.basename(self._output)
-        is_limited = options.max_tokens_per_shard is not None
-        ours = [] if state is None else written(self._output, state)
-        if self._storage.lists_all:  # else each file is checked when it is written
-            there = [one for one in taken(self._directory, options.format, {name}, is_limited) if one not in ours]
-            if there and state is None and not is_damaged and load(self._path):  # another process has just begun
-                return self._begin(overwrite)
+            return
+        name = re.escape(self._name)
+        ours = [] if state is None else own_files(self._directory, state.request, name)
+        there = [file for file in shard_files(self._directory, self._request, name) if file not in ours]
+        if there and (state is not None or load(self._path) is None):  # else another process has just begun
             refuse_taken(self._directory, there)
         if state is not None:
-            forget_shard(self._output, state)
-        if is_damaged:
-            self._storage.remove([self._path])
+            self._forget(state)
+
+    def _begin(self) -> State:
+        """Return the state to resume from. A new state is written before any other file of the output."""
+        state = load(self._path)
+        if state is not None:
+            now = continued(state.request, self._request)
+            if state.done:
+                refuse(self._output, state.request, self._request)
+            if not differences(state.request, now) and (not state.done or self._is_whole(state)):
+                if state.request != now:
+                    state = state._replace(request=now)
+                    self._storage.place(self._path, [state.as_bytes()])
+                return state
+            self._forget(state)
         new = State(self._request)
-        return new if self._storage.create(self._path, new.as_bytes()) else self._begin(False)
+        return new if self._storage.create(self._path, new.as_bytes()) else self._begin()
+
+    def _is_whole(self, state: State) -> bool:
+        has_list = not state.counts.bad_records or self._storage.is_there(self._bad_records)
+        return has_list and changed_shard(self._directory, state.shards) is None
+
+    def _forget(self, state: State) -> None:
+        """Remove all files written for the output, the state last."""
+        remove_files(self._directory, own_files(self._directory, state.request, re.escape(self._name)))
+        self._storage.remove_leftovers(self._directory)
+        self._storage.remove(f"{self._beside}.{ending}" for ending in ("hashes", "chosen", "bad-records.jsonl"))
+        self._storage.remove([self._path])
 
     # -- documents
 
-    def _read(self, target: Any, bad: BadRecords) -> Counts:
+    def _read(self, target: Any, bad: storage.Gathered) -> Counts:
         """Read and encode all documents and write them to `target`. Returns their counts."""
         choice, done = choosing.Choice(self._beside, self._options), Counts()
 
@@ -269,7 +285,9 @@ class _Shard:
         def write(batch: Encoded) -> None:
             nonlocal done
             target.write(batch.ids, batch.splits)
-            bad.add(batch.bad)
+            for record in batch.bad:
+                fields = {"file": record.address, record.what: record.number, "reason": record.reason}
+                bad.write(_as_json(fields).encode("utf-8", "backslashreplace") + b"\n")
             done = done.plus(batch.counts)._replace(input_bytes=batch.counts.input_bytes)
             if self._progress is not None:
                 self._progress(done)
@@ -305,45 +323,12 @@ def state_path(output: str) -> str:
     return os.path.join(directory, PLACE, name)
 
 
-def written(output: str, state: State) -> list[str]:
-    """The token files of an output, relative to its directory.
-
-    These are the files that its state lists, and those of the next shard, which may exist without being listed yet.
-    """
-    directory, name = os.path.split(output)
-    format, limit = state.request["format"], state.request["max_tokens_per_shard"]
-    files = listed(state.shards, format, re.escape(name))
-    if state.done or (limit is None and state.shards):
-        return files
-    next = prefix_of(output, limit, len(state.shards))
-    there = FORMATS[format].written(next, storage.of(output).is_there)
-    return files + [os.path.relpath(path, directory or ".") for path in there]
-
-
-def forget_shard(output: str, state: State) -> None:
-    """Remove all files written for an output, the state last."""
-    directory, place = os.path.dirname(output), storage.of(output)
-    place.remove_listed(directory, written(output, state))
-    place.remove_leftovers(directory)
-    place.end_uploads(directory, _names(output, state))
-    endings = ("hashes", "chosen", "bad-records.jsonl")
-    place.remove(f"{state_path(output)}.{ending}" for ending in endings)
-    place.remove([f"{state_path(output)}.json"])
-
-
-def _names(output: str, state: State, first: int = 0) -> list[str]:
-    """The file names of all shards from `first` on, and of the next one, whose upload may have begun."""
-    format, limit = FORMATS[state.request["format"]], state.request["max_tokens_per_shard"]
-    prefixes = (prefix_of(output, limit, number) for number in range(first, len(state.shards) + 1))
-    return [os.path.basename(path) for prefix in prefixes for path in format.files(prefix)]
-
-
-def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:
-    """Whether all files of finished shards exist with their recorded sizes."""
-    place = storage.of(directory)
-    files = [file for shard in shards for file in shard["files"]]
-    sizes = place.map(lambda file: place.size(os.path.join(directory, file["name"])), files)
-    return all(size == file["bytes"] for size, file in zip(sizes, files, strict=False))
+def changed_shard(directory: str, shards: Iterable[dict[str, Any]]) -> str | None:
+    """The path of the first finished shard with a file that is missing or has another size than its record."""
+    place, files = storage.of(directory), [(shard["name"], file) for shard in shards for file in shard["files"]]
+    sizes = place.map(lambda each: place.size(os.path.join(directory, each[1]["name"])), files)
+    changed = (name for size, (name, file) in zip(sizes, files, strict=True) if size != file["bytes"])
+    return next((os.path.join(directory, name) for name in changed), None)
 
 
 def do_task(task: Task, encoding: Encoding, progress: Progress | None = None) -> ShardSummary | Failure:
@@ -353,7 +338,7 @@ def do_task(task: Task, encoding: Encoding, progress: Progress | None = None) ->
     """
     try:
         stopping.check()
-        return run_shard(task.files, task.output, encoding, False, progress)
+        return run_shard(task.files, task.output, encoding, progress)
     except BaseException as error:  # some libraries raise errors outside `Exception`
         if not isinstance(error, Exception) and threading.current_thread() is threading.main_thread():
             raise  # Ray and Spark end a worker by a signal

@@ -1,6 +1,6 @@
-"""The state of an output: which shards are finished. The file is replaced atomically, after its shards are on disk.
+"""The state of an output: its request and, once it is finished, its shards. The file is replaced atomically.
 
-A resumed call reads all input again, and appends the documents that come after the finished shards.
+A call that resumes an unfinished output writes all its shards again.
 
 Layout beside the output ``OUT/NAME``::
 
@@ -9,12 +9,11 @@ Layout beside the output ``OUT/NAME``::
     OUT/_crayon/NAME.hashes, .chosen    for deduplication: `crayon_hf.corpora.job.choosing`
 
 Invariant: files that the state names exist and are complete. A shard's files are written under temporary names, synced
-and renamed, and the directory is synced. The other files that the state names follow, and the state is replaced last.
-Files that it does not name may exist, too; they are written again with the same bytes.
+and renamed, and the directory is synced. The list of bad records follows, and the state is replaced last.
 
 Several processes may work on one output at once. They have the same request, because a state is created only if none
-exists. The bytes of a file depend only on its name and the request, and files appear atomically. A state is never
-replaced by one with fewer shards. No file is removed before the manifest exists, because another process may read it.
+exists. The bytes of a file depend only on its name and the request, and files appear atomically. No file is removed
+before the manifest exists, because another process may read it.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.storage import PLACE as PLACE
-from crayon_hf.corpora.storage.local import taken_error
 from crayon_hf.errors import JobError
 
 SCHEMA = "crayon-hf/shard-state/3"
+JOB = "job.json"
+"""The request of an unfinished job, beside the states of its tasks."""
 
 
 class Counts(NamedTuple):
@@ -57,13 +56,12 @@ class Counts(NamedTuple):
 
 
 class State(NamedTuple):
-    """The progress of an output. `shards` are the finished ones, as JSON values."""
+    """The state of an output. `shards`, as JSON values, and `counts` are valid once `done` is true."""
 
     request: dict[str, Any]
     """The request (see `request_of`) of the job. A job with another request cannot resume from this state."""
     shards: tuple[dict[str, Any], ...] = ()
     counts: Counts = Counts()
-    """The counts, which are valid once `done` is true."""
     done: bool = False
 
     def as_bytes(self) -> bytes:
@@ -73,7 +71,7 @@ class State(NamedTuple):
 
 
 def load(path: str) -> State | None:
-    """Return the state in a file, or None without the file. Raises JobError if it is damaged or lists foreign files."""
+    """Return the state in a file, or None without the file. Raises JobError if it is damaged."""
     data = storage.of(path).read(path)
     if data is None:
         return None
@@ -82,10 +80,8 @@ def load(path: str) -> State | None:
         if fields.pop("schema") != SCHEMA:
             raise ValueError("another version")
         fields["counts"], fields["shards"] = Counts(**fields["counts"]), tuple(fields["shards"])
-        state = State(**fields)
-        name = re.escape(os.path.basename(path).removesuffix(".json"))
-        listed(state.shards, state.request["format"], name)
-        return state
+        FORMATS[fields["request"]["format"]], [file["bytes"] for shard in fields["shards"] for file in shard["files"]]
+        return State(**fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise JobError(
             f"{path} is not a state file of crayon-hf tokenize ({error}): remove it and its token files, "
@@ -93,56 +89,41 @@ def load(path: str) -> State | None:
         ) from error
 
 
-# -- the files that belong to a job, according to its manifest or states: a job removes no others
+# -- the files of a job, by their names: a job removes no others
 
 
-def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[str]:
-    """Return the files of shards, relative to their directory. A shard's last file is the one that readers look for.
+def shard_files(directory: str, request: dict[str, Any], outputs: str) -> list[str]:
+    """Return the existing files, even of other programs, with names of shards, relative to the directory.
 
-    The list of shards may be damaged or forged, and the caller may remove the files.
-
-    Raises:
-        ValueError: A shard is not one of `outputs` (a regular expression), or a file is not its shard's.
+    `outputs` is a regular expression for the names of outputs. A shard's file that readers look for comes first.
     """
-    files: list[str] = []
-    for shard in shards:
-        name = shard["name"]
-        if not re.fullmatch(rf"(?:{outputs})(?:_\d{{5,}})?", name) or not _is_plain(name):
-            raise ValueError(f"{name!r} is not the name of a shard")
-        expected = FORMATS[format].files(name)
-        for file in shard["files"]:
-            place, _, rest = file["name"].rpartition("/")
-            is_within = place == name and _is_plain(rest) and expected == [name]  # the format writes a directory
-            if file["name"] not in expected and not is_within:
-                raise ValueError(f"{file['name']!r} is not a file of {name}")
-        files += [file["name"] for file in reversed(shard["files"])]
-    return files
+    number = r"_\d{5,}" if request["max_tokens_per_shard"] is not None else ""
+    place, found = storage.of(directory), []
+    there = sorted(place.names(directory))
+    for ending in reversed(FORMATS[request["format"]].files("")):
+        for name in there:
+            if re.fullmatch(f"(?:{outputs}){number}{re.escape(ending)}", name):
+                inside = place.inside(os.path.join(directory, name))  # an empty directory is not reported
+                found += [name] if inside is None else [f"{name}/{one}" for one in sorted(inside)]
+    return found
 
 
-def taken(directory: str, format: str, outputs: Collection[str], is_limited: bool) -> Iterator[str]:
-    """Yield existing files, even other programs', with names of shards of `outputs`, relative to the directory."""
-    endings = "|".join(re.escape(path[1:]) for path in FORMATS[format].files("x"))
-    number = r"_\d{5,}" if is_limited else ""
-    pattern = re.compile(rf"(?P<output>.+?){number}(?:{endings})", re.DOTALL)
-    try:
-        there = sorted(storage.of(directory).names(directory))
-    except FileNotFoundError:
-        return
-    for name in there:
-        match = pattern.fullmatch(name)
-        if match and match["output"] in outputs:
-            inside = storage.of(directory).inside(os.path.join(directory, name))
-            if inside is not None:  # an empty directory is not reported
-                yield from (f"{name}/{one}" for one in sorted(inside))
-            else:
-                yield name
+def own_files(directory: str, request: dict[str, Any], outputs: str) -> list[str]:
+    """Return those of the `shard_files` that the format writes."""
+    format = FORMATS[request["format"]]
+    return [name for name in shard_files(directory, request, outputs) if format.writes(name)]
 
 
-def refuse_taken(directory: str, names: Iterable[str]) -> None:
-    """Raise JobError for the first of the existing files `names`, if any."""
-    for name in names:
-        raise taken_error(os.path.join(directory, name))
+def remove_files(directory: str, files: list[str]) -> None:
+    """Remove files of a directory, and its subdirectories that become empty."""
+    place = storage.of(directory)
+    place.remove(os.path.join(directory, name) for name in files)
+    for name in {name.rpartition("/")[0] for name in files} - {""}:
+        place.drop(os.path.join(directory, name))
 
 
-def _is_plain(name: Any) -> bool:
-    return isinstance(name, str) and bool(name) and name not in (".", "..") and not set(name) & set("/\\\0")
+def refuse_taken(directory: str, names: list[str]) -> None:
+    """Raise JobError if files have names that a job needs."""
+    if names:
+        path = os.path.join(directory, names[0])
+        raise JobError(f"{path} exists, but is not a file of this job: move it, or give another output")

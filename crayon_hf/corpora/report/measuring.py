@@ -13,7 +13,7 @@ import numpy.typing as npt
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
 from crayon_hf.corpora.job.encoder import JobTokenizer, job_tokenizer
-from crayon_hf.corpora.job.shard import is_whole
+from crayon_hf.corpora.job.shard import changed_shard
 from crayon_hf.corpora.job.summary import sequences_of
 from crayon_hf.corpora.report.model import Bin, CorpusReport, Lengths, TokenCount
 from crayon_hf.corpora.report.shards import blocks_of
@@ -51,9 +51,8 @@ def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | 
     manifest = _manifest(path)
     opened = _opened(manifest, tokenizer, path)
     shards = [shard for task in manifest["tasks"] for shard in task["shards"]]
-    for shard in shards:
-        if not is_whole(path, [shard]):
-            raise JobError(f"{os.path.join(path, shard['name'])} is missing or has changed since it was written")
+    if (changed := changed_shard(path, shards)) is not None:
+        raise JobError(f"{changed} is missing or has changed since it was written")
     totals = _Totals(None if opened is None else opened.tokenizer)
     length = manifest["settings"].get("sequence_length")
     format = manifest["settings"]["format"]

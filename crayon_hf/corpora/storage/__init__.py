@@ -6,6 +6,8 @@ guarantees that files appear atomically, and that they survive a crash once writ
 
 from __future__ import annotations
 
+import tempfile
+
 from crayon_hf.corpora.storage.local import LOCAL, PLACE, Storage
 from crayon_hf.text_readers.addresses import is_local, local_path
 
@@ -28,4 +30,25 @@ def normal(output: str) -> str:
     return output.rstrip("/")
 
 
-__all__ = ["PLACE", "Storage", "normal", "of"]
+class Gathered:
+    """Bytes that are kept in an unnamed temporary file until the whole file is placed."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(1 << 20)  # noqa: SIM115
+
+    def write(self, data: bytes) -> None:
+        """Append bytes."""
+        self._file.write(data)
+
+    def place(self, path: str) -> None:
+        """Write the file `path`, unless it would be empty."""
+        if self._file.tell():
+            self._file.seek(0)
+            of(path).place(path, iter(lambda: self._file.read(1 << 20), b""))
+
+    def close(self) -> None:
+        """Delete the temporary file."""
+        self._file.close()
+
+
+__all__ = ["PLACE", "Gathered", "Storage", "normal", "of"]

@@ -6,7 +6,7 @@ Each driver has its own errors. All have HTTP's status, or the error names of th
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from crayon_hf.corpora.storage import stopping
@@ -22,28 +22,16 @@ them, so that many rejected processes do not return at the same moment."""
 _ENOUGH = 300.0
 """Seconds after which no new try begins. The drivers retry as well."""
 
-_EXPIRED = (
-    "ExpiredToken",
-    "TokenRefreshRequired",
-    "RequestExpired",
-    "InvalidToken",
-    "InvalidAccessKeyId",
-    "SignatureDoesNotMatch",
-    "RequestTimeTooSkewed",
-    "NoCredentialsError",
-    "PartialCredentialsError",
-    "CredentialRetrievalError",
-    "UnauthorizedSSOTokenError",
-    "TokenRetrievalError",
-    "DefaultCredentialsError",
-    "RefreshError",
-    "AuthenticationFailed",
-    "ClientAuthenticationError",
-    "CredentialUnavailableError",
+_EXPIRED = {
+    *("ExpiredToken", "TokenRefreshRequired", "RequestExpired", "InvalidToken", "InvalidAccessKeyId"),
+    *("SignatureDoesNotMatch", "RequestTimeTooSkewed", "NoCredentialsError", "PartialCredentialsError"),
+    *("CredentialRetrievalError", "UnauthorizedSSOTokenError", "TokenRetrievalError", "DefaultCredentialsError"),
+    *("RefreshError", "AuthenticationFailed", "ClientAuthenticationError", "CredentialUnavailableError"),
     "LocalTokenNotFoundError",
-)
+}
 """Errors of S3, Google, Azure and the Hub about credentials."""
-_AGAIN = ("RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "OperationAborted", "ServerBusy")
+_AGAIN = {"RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "OperationAborted", "ServerBusy"}
+_STATUSES = ("status_code", "status", "code")
 _BUSY = (errno.EBUSY, errno.EAGAIN, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED,
          errno.EPIPE, errno.EHOSTUNREACH, errno.ENETUNREACH, getattr(errno, "EREMOTEIO", errno.EBUSY))  # fmt: skip
 
@@ -115,16 +103,17 @@ class _Again(Exception):
 
 def _kind(error: Exception) -> str:
     """Classify an error: ``again``, ``gone``, ``credentials`` or ``refused``."""
-    chain = list(_causes(error))
-    names = {type(one).__name__ for one in chain} | {code for one in chain for code in _codes(one)}
-    if names & set(_EXPIRED):
+    chain: list[BaseException] = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:  # `__context__` may be unrelated
+        chain.append(cause)
+    names = {name for one in chain for name in _names(one)}
+    if names & _EXPIRED:
         return "credentials"
     if isinstance(error, FileNotFoundError):
         return "gone"
-    if names & set(_AGAIN):
+    if names & _AGAIN:
         return "again"
-    status = next((status for one in chain if (status := _status(one))), 0)
-    if status:
+    if status := next((status for one in chain if (status := _status(one))), 0):
         if status == 401:
             return "credentials"
         if status == 404:
@@ -139,40 +128,22 @@ def _kind(error: Exception) -> str:
     return "refused" if isinstance(error, (TypeError, ValueError, LookupError, AttributeError)) else "again"
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    while id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        if error.__cause__ is None:  # `__context__` may be unrelated
-            return
-        error = error.__cause__
-
-
-def _codes(error: BaseException) -> Iterator[str]:
-    """The protocol's names of an error."""
+def _names(error: BaseException) -> tuple[str, str, str]:
+    """The class of an error, and its names in the protocols of S3 and Azure."""
     response: Any = getattr(error, "response", None)
-    if isinstance(response, dict):  # botocore
-        yield str(response.get("Error", {}).get("Code", ""))
-    code = getattr(error, "error_code", None)  # azure
-    if code is not None:
-        yield str(getattr(code, "value", code))
+    of_s3 = response.get("Error", {}).get("Code") if isinstance(response, dict) else ""
+    of_azure = getattr(error, "error_code", "")
+    return type(error).__name__, str(of_s3), str(getattr(of_azure, "value", of_azure))
 
 
 def _status(error: BaseException) -> int:
     """Return the HTTP status of an error, or 0 if it has none."""
     response: Any = getattr(error, "response", None)
-    found: Any = None
     if isinstance(response, dict):  # botocore
-        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    elif response is not None:  # requests, httpx
-        found = getattr(response, "status_code", None)
-    for name in ("status_code", "status", "code"):  # azure, aiohttp, gcsfs
-        found = found or getattr(error, name, None)
-    try:
-        return int(found or 0)
-    except (TypeError, ValueError):
-        return 0
+        found = [response.get("ResponseMetadata", {}).get("HTTPStatusCode")]
+    else:  # requests and httpx; azure, aiohttp and gcsfs
+        found = [getattr(response, "status_code", None), *(getattr(error, name, None) for name in _STATUSES)]
+    return next((int(each) for each in found if str(each).isdecimal() and int(each)), 0)
 
 
 def _said(error: Exception) -> str:

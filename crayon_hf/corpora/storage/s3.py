@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -46,16 +46,14 @@ def size(system: Any, path: str) -> int:
     return int(system.call_s3("head_object", Bucket=bucket, Key=key)["ContentLength"])
 
 
-def abort(system: Any, directory: str, names: Collection[str] | None = None) -> None:
-    """Abort unfinished uploads of a job's files to a directory, or only those to `names` or inside one of them."""
+def abort(system: Any, directory: str) -> None:
+    """Abort unfinished uploads of a job's files to a directory."""
     if not is_s3(system):
         return
     bucket, inside, _ = system.split_path(directory)
     begin = f"{inside.rstrip('/')}/" if inside else ""
     for key, upload in list(_unfinished(system, directory, bucket, begin)):
-        name = key[len(begin) :]
-        wanted = _OURS.fullmatch(name) if names is None else name in names or name.partition("/")[0] in names
-        if wanted:
+        if _OURS.fullmatch(key[len(begin) :]):
             arguments = {"Bucket": bucket, "Key": key, "UploadId": upload}
             with contextlib.suppress(FileNotFoundError):  # the upload has ended
                 patiently(directory, partial(system.call_s3, "abort_multipart_upload", **arguments))

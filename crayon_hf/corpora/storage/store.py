@@ -1,7 +1,7 @@
 """Object stores through fsspec's file systems: s3fs, gcsfs, adlfs, huggingface_hub, ...
 
 A file is one object. Stores publish and replace objects atomically, so temporary names are not needed. Files are
-written to a local disk first. Listings may be stale, so the code asks for each object by its name.
+written to a local disk first.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import functools
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from crayon_hf.corpora.formats import Format, WrittenFile, remove_leftovers
+from crayon_hf.corpora.formats import WrittenFile, remove_leftovers
 from crayon_hf.corpora.formats.output import Workplace
 from crayon_hf.corpora.storage import s3, stopping
 from crayon_hf.corpora.storage.answers import patiently
-from crayon_hf.corpora.storage.local import Item, Result, Storage, taken_error
-from crayon_hf.errors import JobError, MissingExtraError, StoreCredentialsError, StoreError
+from crayon_hf.corpora.storage.local import Item, Result, Storage
+from crayon_hf.errors import MissingExtraError, StoreCredentialsError, StoreError
 from crayon_hf.util.extras import how_to_install, needed
 
 _DRIVERS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "abfs": "azure", "abfss": "azure",
@@ -31,8 +31,6 @@ _PARTS_AT_ONCE = 4
 _MOST_PARTS = 10_000
 _AT_ONCE = 16
 """Small requests that run at a time."""
-_CONFIRMED = 100
-"""Listings of up to this many names are confirmed name by name, because listings may lag."""
 
 
 def store_of(address: str) -> Store:
@@ -58,8 +56,6 @@ def _store(protocol: str, process: int) -> Store:
 class Store(Storage):
     """Objects of one kind of store. Requests that fail are retried."""
 
-    lists_all = False
-
     def __init__(self, system: Any, protocol: str) -> None:
         self.system, self._protocol = system, protocol
 
@@ -73,10 +69,6 @@ class Store(Storage):
         except (FileNotFoundError, IsADirectoryError):
             return None
 
-    def write(self, path: str, data: bytes) -> None:
-        path = _key(path)
-        patiently(path, lambda: self.system.pipe_file(path, data), writes=True)
-
     def create(self, path: str, data: bytes) -> bool:
         """Create an object with ``If-None-Match: *``, which fails if it exists. The object is read afterwards, because
         answers may be lost and servers may ignore the condition."""
@@ -88,11 +80,10 @@ class Store(Storage):
         except StoreCredentialsError:
             raise
         except StoreError as error:
-            found = self.read(path)
-            if found is None and isinstance(error.__cause__, (TypeError, ValueError, NotImplementedError)):
-                self.write(path, data)  # the driver has no conditional write
-            elif found is None:  # otherwise the object exists, for which the driver has no error of its own
-                raise
+            if self.read(path) is None:  # otherwise the object exists, for which the driver has no error of its own
+                if not isinstance(error.__cause__, (TypeError, ValueError, NotImplementedError)):
+                    raise
+                self.place(path, [data])  # the driver has no conditional write
         return self.read(path) == data
 
     def put(self, path: str, source: str) -> None:
@@ -137,11 +128,7 @@ class Store(Storage):
         except FileNotFoundError:
             return []
         inside = self.system._strip_protocol(directory).rstrip("/") + "/"
-        keys = [name[len(inside) :] for name in found if name.startswith(inside)]
-        if len(keys) <= _CONFIRMED:
-            are_there = self.map(lambda key: self.is_there(f"{directory}/{key}"), keys)
-            keys = [key for key, is_there in zip(keys, are_there, strict=True) if is_there]
-        return sorted({key.partition("/")[0] for key in keys})
+        return sorted({name[len(inside) :].partition("/")[0] for name in found if name.startswith(inside)})
 
     def inside(self, path: str) -> list[str] | None:
         return self.names(path) or None
@@ -155,9 +142,6 @@ class Store(Storage):
         with contextlib.suppress(FileNotFoundError):
             patiently(path, lambda: self.system.rm_file(path))
 
-    def remove_listed(self, directory: str, names: Sequence[str]) -> None:
-        self.remove(f"{directory}/{name}" for name in names)
-
     def make(self, directory: str) -> None:
         """Do nothing: buckets are created by their owners, and directories need no creation."""
 
@@ -167,29 +151,8 @@ class Store(Storage):
     def remove_leftovers(self, directory: str) -> None:
         _remove_scratch()
 
-    def end_uploads(self, directory: str, names: Collection[str] | None = None) -> None:
-        s3.abort(self.system, _key(directory), names)
-
-    def merge(self, format: Format, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
-        if not format.merged_files:
-            return []
-        with _scratch(directory) as place:
-            names = [f"{shard}/{name}" for shard in shards for name in format.merged_files]
-            for _ in self.map(functools.partial(self._fetch, directory, place), names):
-                pass
-            merged = format.merge(place, shards)
-            for file in merged:
-                self.put(f"{directory}/{file.name}", os.path.join(place, file.name))
-        return merged
-
-    def _fetch(self, directory: str, place: str, name: str) -> None:
-        data = self.read(f"{directory}/{name}")
-        if data is None:
-            raise JobError(f"{directory}/{name} was finished, but is missing: run the same command again")
-        path = os.path.join(place, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(data)
+    def end_uploads(self, directory: str) -> None:
+        s3.abort(self.system, _key(directory))
 
     @contextlib.contextmanager
     def workplace(self, directory: str) -> Iterator[str]:
@@ -197,14 +160,10 @@ class Store(Storage):
             yield workplace
 
     def publish(self, workplace: str, directory: str, files: Sequence[WrittenFile]) -> None:
-        targets = [f"{_key(directory)}/{file.name}" for file in files]
-        for target, size, file in zip(targets, self.map(self.size, targets), files, strict=True):
-            if size not in (-1, file.bytes):
-                raise taken_error(target)
-        for target, file in zip(targets, files, strict=True):
+        for file in files:
             stopping.check()
             source = os.path.join(workplace, *file.name.split("/"))
-            self.put(target, source)
+            self.put(f"{directory}/{file.name}", source)
             os.unlink(source)
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterable[Result]:

@@ -69,9 +69,8 @@ def test_one_index_over_all(tmp_path: Path) -> None:
     sets = {f"{i:05}": document_set(name, LARGE.largest_id) for i, name in enumerate(("random4", "none", "random5"))}
     for name, documents in sets.items():
         write(Mds(2000), tmp_path / name, documents, LARGE)
-    (written,) = Mds().merge(str(tmp_path), list(sets))
-    ours = (tmp_path / "index.json").read_bytes()
-    assert (written.name, written.bytes) == (*Mds.merged_files, len(ours))
+    ours = Mds().merge((name, (tmp_path / name / "index.json").read_bytes()) for name in sets)
+    (tmp_path / str(Mds.merged_file)).write_bytes(ours)
     streaming().base.util.merge_index([str(tmp_path / name / "index.json") for name in sets], str(tmp_path / "theirs"))
     assert (tmp_path / "theirs" / "index.json").read_bytes() == ours
     assert read(tmp_path) == [document for documents in sets.values() for document in documents]

@@ -139,26 +139,22 @@ def test_other_tasks_than_before(inputs: Path, gpt2_like: Path, tmp_path: Path) 
 
 
 FORGED: list[dict[str, Any]] = [
-    {"tasks": [{"inputs": [], "shards": [{"name": "../victim", "files": []}]}]},
-    {"tasks": [{"inputs": [], "shards": [{"name": "00000", "files": [{"name": "../victim/f", "bytes": 1}]}]}]},
-    {"tasks": [{"inputs": [], "shards": [{"name": "00000", "files": [{"name": "00000/../../victim/f"}]}]}]},
-    {"tasks": [{"inputs": [], "shards": [{"name": "notes", "files": [{"name": "notes/f"}]}]}]},
-    {"merged": [{"name": "../victim/f", "bytes": 1}]},
-    {"merged": [{"name": "notes.txt", "bytes": 1}]},
-    {"settings": {"format": "none"}},
+    {"tasks": [{"inputs": [], "shards": [{"name": "00000", "files": [{"name": "../victim/f"}]}]}]},
+    {"merged": [{"name": "../victim/f"}]},
+    {"settings": {"format": "none", "max_tokens_per_shard": None}},
     {"settings": None},
 ]
 
 
 @pytest.mark.parametrize("number", range(len(FORGED) + 1))
-def test_a_forged_manifest(inputs: Path, gpt2_like: Path, tmp_path: Path, number: int) -> None:
+def test_a_damaged_manifest(inputs: Path, gpt2_like: Path, tmp_path: Path, number: int) -> None:
     out = tmp_path / "out"
     for path in (tmp_path / "victim" / "f", out / "notes.txt", out / "notes" / "f"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("precious")
     good = {
-        "schema": "crayon-hf/corpus/1", "settings": {"format": "mds"}, "tasks": [], "merged": [], "tokenizer": {},
-        "counts": {},
+        "schema": "crayon-hf/corpus/1", "settings": {"format": "mds", "max_tokens_per_shard": None}, "tasks": [],
+        "merged": [], "tokenizer": {}, "counts": {},
     }  # fmt: skip
     forged = {**good, **FORGED[number]} if number < len(FORGED) else {"schema": good["schema"]}
     (out / "manifest.json").write_text(json.dumps(forged))
@@ -169,6 +165,23 @@ def test_a_forged_manifest(inputs: Path, gpt2_like: Path, tmp_path: Path, number
     assert tree(tmp_path) == was
 
 
+def test_a_forged_manifest(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """A job removes only files with names of its shards, whatever its manifest lists."""
+    out = tmp_path / "out"
+    job(inputs, out, gpt2_like, "mds")
+    for path in (tmp_path / "victim" / "f", out / "notes.txt", out / "notes" / "f"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("precious")
+    forged = json.loads((out / "manifest.json").read_bytes())
+    files = [{"name": name, "bytes": 8} for name in ("../victim/f", "00000/../../victim/f", "notes/f", "notes.txt")]
+    forged["tasks"][0]["shards"][0].update(name="../victim", files=files)
+    forged["merged"] = files
+    (out / "manifest.json").write_text(json.dumps(forged))
+    job(inputs, out, gpt2_like, "bin", overwrite=True)
+    assert [tree(tmp_path)[name] for name in ("victim/f", "out/notes.txt", "out/notes/f")] == [b"precious"] * 3
+    assert not [name for name in tree(out) if name.endswith(".mds")]
+
+
 def test_a_forged_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     (tmp_path / "victim.bin").write_text("precious")
     out = tmp_path / "out"
@@ -176,11 +189,15 @@ def test_a_forged_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     state = json.loads((out / "_crayon" / "x.json").read_bytes())
     state["shards"][0]["files"][0]["name"] = "../victim.bin"
     (out / "_crayon" / "x.json").write_text(json.dumps(state))
+    (out / "x.bin").unlink()  # the shard is made again, and its files removed before
+    for overwrite in (False, True):
+        crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like), overwrite=overwrite)
+    assert (tmp_path / "victim.bin").read_text() == "precious"
+    (out / "_crayon" / "x.json").write_text("{}")
     with pytest.raises(JobError, match="is not a state file of crayon-hf tokenize"):
         crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like))
     with pytest.raises(JobError, match=r"x\.bin exists"):
         crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like), overwrite=True)
-    assert (tmp_path / "victim.bin").read_text() == "precious"
 
 
 def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,13 @@ import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, JobError
 from crayon_hf.corpora.job import pool
 from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.encoder import plan_encoding
+from crayon_hf.corpora.job.encoder import Work, job_tokenizer, plan_encoding
+from crayon_hf.corpora.job.job_spec import Task
+from crayon_hf.corpora.job.options import Options
+from crayon_hf.corpora.job.pool import START
 from crayon_hf.corpora.job.progress import JobProgress
 from crayon_hf.corpora.job.shard import do_task, run_shard
+from crayon_hf.text_readers.addresses import find_inputs
 from tests.corpora.job.job_cases import corpus, in_workers, reference_ids, rows_of, tree, write_jsonl
 
 no_signals = pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -222,6 +229,27 @@ def test_a_worker_that_is_killed(
     assert capfd.readouterr().err.count("trying again") == 1
     assert summary.tasks == 4
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="terminate kills a process there")
+def test_a_worker_that_is_ended(gpt2_like: Path, tmp_path: Path) -> None:
+    """After SIGTERM, which a job sends when it ends early, a worker removes the temporary files of its task."""
+    write_jsonl(tmp_path / "0.jsonl", ["some words of a text"] * 200_000)  # takes seconds
+    (tmp_path / "out" / "_crayon").mkdir(parents=True)
+    (tmp_path / "out" / "_crayon" / "job.json").write_text("{}")
+    work, parcel = Work(job_tokenizer(str(gpt2_like)), Options(format="bin"), 1000).sent()
+    task = Task("00000", tuple(find_inputs([tmp_path / "0.jsonl"])), str(tmp_path / "out" / "00000"))
+    command = [sys.executable, "-I", "-c", START, *sys.path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdin is not None
+        worker.stdin.write(pickle.dumps((work, parcel, 1)) + pickle.dumps(task))
+        worker.stdin.flush()
+        while not (temporary := list((tmp_path / "out").glob(".*.crayon-tmp"))):
+            assert worker.poll() is None
+        worker.terminate()
+        assert worker.wait() == 0
+    assert not temporary[0].exists()
+    assert not list((tmp_path / "out").glob("*.bin"))
 
 
 @pytest.mark.slow

@@ -10,10 +10,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 ERROR = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>{code} it is</Message></Error>'
-EMPTY = (
-    '<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bkt</Name>'
-    "<Prefix></Prefix><KeyCount>0</KeyCount><MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated></ListBucketResult>"
-)
 
 
 class Request(NamedTuple):
@@ -31,11 +27,6 @@ class Request(NamedTuple):
         """Whether the request changes the store."""
         return self.method in ("PUT", "POST", "DELETE")
 
-    @property
-    def lists(self) -> bool:
-        """Whether the request lists objects."""
-        return self.method == "GET" and "list-type=2" in self.target
-
 
 Answer = tuple[int, str]
 """The HTTP status and the XML of an answer."""
@@ -46,7 +37,6 @@ UNAVAILABLE: Answer = (503, ERROR.format(code="ServiceUnavailable"))
 INTERNAL: Answer = (500, ERROR.format(code="InternalError"))
 EXPIRED: Answer = (400, ERROR.format(code="ExpiredToken"))
 DENIED: Answer = (403, ERROR.format(code="AccessDenied"))
-NOTHING: Answer = (200, EMPTY)
 
 Fault = Answer | str | None
 

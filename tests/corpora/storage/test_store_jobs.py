@@ -23,7 +23,7 @@ from crayon_hf.corpora.storage import store
 from tests.corpora.job.job_cases import corpus, tree
 from tests.corpora.storage import proxy as faults
 from tests.corpora.storage.conftest import Bucket
-from tests.corpora.storage.proxy import LOST, NOTHING, RESET, Fault, Proxy, Request
+from tests.corpora.storage.proxy import LOST, RESET, Fault, Proxy, Request
 
 
 @pytest.fixture(scope="module")
@@ -97,14 +97,6 @@ def test_what_is_refused(inputs: Path, gpt2_like: Path, proxy: Proxy, bucket: Bu
         job(inputs, "simplecache::s3://bkt/out", gpt2_like)
 
 
-def test_a_file_of_others_that_no_listing_shows(inputs: Path, gpt2_like: Path, proxy: Proxy, bucket: Bucket) -> None:
-    bucket.put("out/00000.bin", b"mine")
-    proxy.fault = lambda request: NOTHING if request.lists else None
-    with pytest.raises(JobError, match=r"s3://bkt/out/00000\.bin exists, but is not a file of this job"):
-        job(inputs, "s3://bkt/out", gpt2_like)
-    assert bucket.get("out/00000.bin") == b"mine"
-
-
 # -- faults
 
 
@@ -133,7 +125,6 @@ FAULTS: dict[str, Callable[[], Callable[[Request], Fault]]] = {
     "reset": lambda: every(3, RESET),
     "lost": lambda: every(3, LOST),
     "each change is lost once": lambda: once_each(LOST),
-    "no listing": lambda: lambda request: NOTHING if request.lists else None,
 }
 
 
@@ -147,26 +138,6 @@ def test_faults(inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, buc
     assert bucket.tree("out") == tree(tmp_path / "out")
     assert bucket.unfinished() == []
     assert local_files(tmp_path) == []
-
-
-@pytest.mark.slow
-def test_a_listing_that_lags(inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket) -> None:
-    """During the whole job, all listings show an earlier job whose objects are deleted."""
-    job(inputs, "s3://bkt/out", gpt2_like, "npy", max_tokens_per_shard=900)
-    old = bucket.client.list_objects_v2(Bucket="bkt", Prefix="out/")["Contents"]
-    entries = "".join(
-        f"<Contents><Key>{entry['Key']}</Key><Size>{entry['Size']}</Size><ETag>&quot;x&quot;</ETag>"
-        "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
-        for entry in old
-    )
-    listing = NOTHING[1].replace("<IsTruncated>", f"{entries}<IsTruncated>").replace(
-        "<KeyCount>0", f"<KeyCount>{len(old)}"
-    )  # fmt: skip
-    bucket.clear()
-    proxy.fault = lambda request: (200, listing) if request.lists else None
-    job(inputs, tmp_path / "out", gpt2_like)
-    job(inputs, "s3://bkt/out", gpt2_like)
-    assert bucket.tree("out") == tree(tmp_path / "out")
 
 
 @pytest.mark.parametrize("workers", [1, 2])
