@@ -1,4 +1,4 @@
-// Prefetches a cache line.
+// Prefetches cache lines.
 #pragma once
 
 #if defined(_MSC_VER)
@@ -7,11 +7,12 @@
 
 namespace crayon {
 
+// Prefetches into the second-level cache, which can await about twice as many lines as the first level.
 inline void prefetch(const void* p) {
 #if defined(_MSC_VER)
-    _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+    _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1);
 #else
-    __builtin_prefetch(p);
+    __builtin_prefetch(p, 0, 2);
 #endif
 }
 
