@@ -93,7 +93,7 @@ struct MemoTable {
     ZeroedMemory memory;
     Slot* slots;
     uint64_t mask;
-    MemoTable* smaller = nullptr;  // the table that this one replaced; other threads may still read it
+    MemoTable* smaller = nullptr;               // the table that this one replaced; other threads may still read it
     alignas(64) std::atomic<uint64_t> used{0};  // in another cache line than fields that every lookup reads
     std::atomic<uint64_t> found{0};
 };
@@ -345,7 +345,7 @@ size_t MemoReader::look_up(size_t n, const WordKey* keys, uint32_t* buckets, con
     const MemoTable& table = *newer_.table;
     for (size_t i = 0; i < n; ++i) {
         buckets[i] = uint32_t(hash_of(keys[i]) & table.mask);
-        prefetch(table.bucket(buckets[i]));
+        prefetch_far(table.bucket(buckets[i]));
     }
     size_t n_missed = 0;
     for (size_t i = 0; i < n; ++i) {
@@ -359,14 +359,14 @@ size_t MemoReader::look_up(size_t n, const WordKey* keys, uint32_t* buckets, con
 }
 
 void MemoReader::prefetch_place(uint64_t hash) const {
-    if (newer_.table != nullptr) prefetch(newer_.table->bucket(hash));
+    if (newer_.table != nullptr) prefetch_far(newer_.table->bucket(hash));
 }
 
 void MemoReader::prefetch_record(WordKey key, uint64_t hash) const {
     uint64_t last;
     if (newer_.table == nullptr) return;
     const Slot* const slot = newer_.table->find(key, hash, &last);
-    if (slot != nullptr && last != 0) prefetch(newer_.generation->at(slot->ids[0].load(std::memory_order_relaxed)));
+    if (slot != nullptr && last != 0) prefetch_far(newer_.generation->at(slot->ids[0].load(std::memory_order_relaxed)));
 }
 
 bool MemoReader::find(WordKey key, uint64_t hash, Bytes longer, WordEntry* found) {

@@ -88,8 +88,8 @@ class MemoReader {
     static WordKey key_of(Bytes word, uint64_t hash) { return {hash, word.size}; }
 
     bool has_words() const { return newer_.table != nullptr; }
-    // Does what WordBlock::look_up does: sets entries[i] to the entry of keys[i], or adds i to `missed`. It sees only the
-    // first bucket of a word, so find() may find a missed word. Its entries are valid until the next refresh().
+    // Does what WordBlock::look_up does: sets entries[i] to the entry of keys[i], or adds i to `missed`. It sees only
+    // the first bucket of a word, so find() may find a missed word. Its entries are valid until the next refresh().
     size_t look_up(size_t n, const WordKey* keys, uint32_t* buckets, const WordEntry** entries, uint32_t* missed) const;
     void prefetch_place(uint64_t hash) const;
     void prefetch_record(WordKey key, uint64_t hash) const;

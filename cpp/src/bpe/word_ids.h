@@ -58,8 +58,8 @@ class WordIds {
         const auto word_at = [&](size_t i) { return text.slice(words.start(i), words.end(i)); };
         const bool by_memo = by_memo_ && memo_.has_words();
         b.make_keys(text, n, words, {cache_.buckets()->entries, by_memo ? 63 : cache_.shift()}, kernels_);
-        const size_t n_missed = by_memo ? memo_.look_up(n, b.keys, b.buckets, b.entries, b.missed)
-                                        : b.look_up(n, cache_, kernels_);
+        const size_t n_missed =
+            by_memo ? memo_.look_up(n, b.keys, b.buckets, b.entries, b.missed) : b.look_up(n, cache_, kernels_);
         if (n_missed > 0) resolve_misses(n_missed, by_memo, word_at, maker);
         if (n_recorded_ > kBlock / 16) prefetch_records(n);
         n_recorded_ = 0;
@@ -124,7 +124,7 @@ class WordIds {
             left_[n_records] = uint32_t(i);
             n_records += word_ids(*block_.entries[i]) == kRecorded;
         }
-        for (size_t k = 0; k < n_records; ++k) prefetch(memo_.record_of(*block_.entries[left_[k]]).data);
+        for (size_t k = 0; k < n_records; ++k) prefetch_far(memo_.record_of(*block_.entries[left_[k]]).data);
     }
 
     // Makes entries for missed words. A word that is encoded alone is kUncached until it has ids, so that an error in
@@ -153,7 +153,7 @@ class WordIds {
                 memo_.prefetch_record(MemoReader::key_of(word, hashes_[j]), hashes_[j]);
                 left_[n_left++] = uint32_t(j);
             } else if (!memo_.find(key_of(j), hashes_[j], {}, &made)) {
-                if (table != nullptr) prefetch(table + 2 * (hashes_[j] & bucket_mask));
+                if (table != nullptr) prefetch_far(table + 2 * (hashes_[j] & bucket_mask));
                 new_[n_new++] = uint32_t(j);
             } else {
                 ++n_known_;
@@ -253,9 +253,9 @@ class WordIds {
     MemoReader memo_;
     WordCache cache_;
     WordBlock<kBlock> block_;
-    bool by_memo_ = false;                     // the memo is asked before the cache
-    uint32_t n_words_ = 0, n_known_ = 0;       // since choose() decided: all, and those that only the memo knew
-    uint32_t n_recorded_ = 0;                  // of the last block's words
+    bool by_memo_ = false;                // the memo is asked before the cache
+    uint32_t n_words_ = 0, n_known_ = 0;  // since choose() decided: all, and those that only the memo knew
+    uint32_t n_recorded_ = 0;             // of the last block's words
     // Hashes of missed words, in order. Then indices of words: not in the memo, made by tasks, and made one by one.
     uint64_t hashes_[kBlock];
     uint32_t new_[kBlock], waiting_[kBlock], left_[kBlock];

@@ -1,4 +1,4 @@
-// Prefetches cache lines.
+// Prefetches a cache line.
 #pragma once
 
 #if defined(_MSC_VER)
@@ -7,8 +7,16 @@
 
 namespace crayon {
 
-// Prefetches into the second-level cache, which can await about twice as many lines as the first level.
 inline void prefetch(const void* p) {
+#if defined(_MSC_VER)
+    _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+#else
+    __builtin_prefetch(p);
+#endif
+}
+
+// Prefetches a cache line of a large table into the second-level cache, which can await twice as many lines.
+inline void prefetch_far(const void* p) {
 #if defined(_MSC_VER)
     _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1);
 #else
