@@ -254,7 +254,7 @@ class WordIds {
     WordCache cache_;
     WordBlock<kBlock> block_;
     bool by_memo_ = false;                // the memo is asked before the cache
-    uint32_t n_words_ = 0, n_known_ = 0;  // since choose() decided: all, and those that only the memo knew
+    uint32_t n_words_ = 0, n_known_ = 0;  // since choose() decided: all words, and words that only the memo knew
     uint32_t n_recorded_ = 0;             // of the last block's words
     // Hashes of missed words, in order. Then indices of words: not in the memo, made by tasks, and made one by one.
     uint64_t hashes_[kBlock];
