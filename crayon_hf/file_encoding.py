@@ -1,6 +1,7 @@
 """Encodes a file chunk by chunk, without holding the file, its text or its ids in memory.
 
-Chunks end where cutting changes no id (``cpp/src/engine/seams.h``), so their ids together are those of the whole text.
+Chunks end where cutting changes no id (``cpp/src/encode/cutter/seams.h``), so their ids together are those of the whole
+text.
 """
 
 from __future__ import annotations

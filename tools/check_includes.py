@@ -2,9 +2,9 @@
 
     python tools/check_includes.py [ROOT]
 
-A header in ``cpp/include/crayon/NAME`` counts as ``NAME``, the folder of ``cpp/src`` that implements it. Prints each
-include of a later folder, each file outside the folders and each include without a folder. The exit status is 1 if it
-prints any line.
+A header in ``cpp/include/crayon/NAME`` counts as ``NAME``, the folder of ``cpp/src`` that implements it. ``NAME`` may
+have two parts: ``encode/memo``. Prints each include of a later folder, each file outside the folders and each include
+without a folder. The exit status is 1 if it prints any line.
 """
 
 from __future__ import annotations
@@ -16,21 +16,28 @@ from pathlib import Path
 
 LAYERS = (
     "support",  # memory, bits, files, the machine
+    "encode/run",  # tasks in threads
     "unicode",
     "json",
+    "formats",  # the merges that rank files and scores imply
     "regex",
     "scan",  # where published patterns cut
     "cartridge",  # the file format
     "simd",  # the functions of each instruction set
+    "texts",  # texts in their owner's memory, and lines of JSON
     "normalizers",
     "pre_tokenizers",
-    "bpe",
+    "encode/merger",  # merges of one pretoken
+    "encode/memo",  # the ids of pretokens that were merged before
     "models",
     "decoders",
     "post",  # post-processors, truncation, padding
-    "engine",
+    "pipeline",  # the components and the tokens of an engine
     "compiler",
-    "batch",
+    "encode/cutter",  # where texts can be cut
+    "engine",
+    "encode/plan",  # batches as tasks
+    "encode/sinks",  # the results of batches and streams
     "budgets",  # parts of texts, counted
     "training",
     "trace",
@@ -52,8 +59,8 @@ def folder_of(path: Path) -> str | None:
     parts = path.parts[:-1]
     for prefix in (("src",), ("include", "crayon")):
         if parts[: len(prefix)] == prefix:
-            parts = parts[len(prefix) :]
-            return parts[0] if len(parts) == 1 and parts[0] not in ABOVE_THE_ENGINE else None
+            folder = "/".join(parts[len(prefix) :])
+            return folder if folder not in ABOVE_THE_ENGINE else None
     return parts[0] if parts and parts[0] in ABOVE_THE_ENGINE else None
 
 

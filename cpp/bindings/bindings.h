@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "crayon/engine/engine.h"
-#include "crayon/engine/text_view.h"
 #include "crayon/post/encoding.h"
 #include "crayon/post/truncate_pad.h"
 #include "crayon/support/bytes.h"
+#include "crayon/texts/text_view.h"
 
 namespace crayon::python {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings.h"
-#include "crayon/batch/batch.h"
+#include "crayon/encode/sinks/batch.h"
 
 namespace crayon::python {
 

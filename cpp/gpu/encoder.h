@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "crayon/batch/batch.h"
+#include "crayon/encode/sinks/batch.h"
 #include "host_reader.h"
 #include "vocabulary_upload.h"
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "batch/task_runner.h"
 #include "crayon/support/cores.h"
+#include "encode/run/task_runner.h"
 
 namespace crayon {
 namespace gpu {

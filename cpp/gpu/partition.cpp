@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <string>
 
-#include "batch/task_runner.h"
+#include "crayon/encode/run/thread_count.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
+#include "encode/plan/make_tasks.h"
 #include "engine/engine_impl.h"
+#include "engine/leased_tasks.h"
 
 namespace crayon {
 namespace gpu {
@@ -229,26 +231,22 @@ std::vector<Bytes> PartitionRun::bytes_of(const FlatTexts& texts, const std::vec
     return all;
 }
 
-// Merges very long pretokens on all cores. Returns where the ids of each begin in `ids`, and the end.
-std::vector<size_t> PartitionRun::merge_on_host(const std::vector<Bytes>& pretokens, IdBuffer* ids) const {
+// Merges very long pretokens on all cores.
+Ragged PartitionRun::merge_on_host(const std::vector<Bytes>& pretokens) const {
     const auto groups = make_tasks(pretokens.size(), [&](size_t i) { return pretokens[i].size; });
     std::vector<IdBuffer> parts(groups.size());
-    std::vector<size_t> ends(pretokens.size());
+    Ragged merged;
+    merged.splits.resize(pretokens.size() + 1);
     size_t bytes = 0;
     for (const Bytes& pretoken : pretokens) bytes += pretoken.size;
     run_tasks(engine_, groups.size(), thread_count(0, bytes), [&](size_t group, Scratch& scratch) {
         for (size_t i = groups[group].begin; i < groups[group].end; ++i) {
             engine_.merge_pretoken(pretokens[i], Engine::MergeWay::usual, scratch, &parts[group]);
-            ends[i] = parts[group].size();
+            merged.splits[i + 1] = int64_t(parts[group].size());
         }
     });
-    std::vector<size_t> at{0};
-    for (size_t group = 0; group < groups.size(); ++group) {
-        const size_t before = ids->size();
-        ids->append(parts[group].data(), parts[group].size());
-        for (size_t i = groups[group].begin; i < groups[group].end; ++i) at.push_back(before + ends[i]);
-    }
-    return at;
+    join_parts(groups, &parts, &merged.ids, &merged.splits);
+    return merged;
 }
 
 // Encodes very long pretokens, and documents that the kernels leave to the CPU.
@@ -279,22 +277,16 @@ void PartitionRun::encode_on_host(const FlatTexts& texts, const EncodeOptions& o
     EncodeOptions inner = options;
     inner.add_special_tokens = false;
     const Ragged made = crayon::encode_ragged(engine_, documents, inner, 0);
-    IdBuffer merged;
-    const std::vector<size_t> merged_at = merge_on_host(pretokens, &merged);
+    const Ragged merged = merge_on_host(pretokens);
 
     const uint32_t first = totals().merged_bytes;
     IdBuffer& ids = of_host->ids;
-    ids.reserve_more(made.ids.size() + merged.size());
+    ids.reserve_more(made.ids.size() + merged.ids.size());
     for (size_t i = 0, document = 0, pretoken = 0; i < n; ++i) {
         of_host->placed.push_back({tasks[i].pretoken, uint32_t(first + ids.size())});
-        if (tasks[i].is_document) {
-            const size_t from = size_t(made.splits[document]), to = size_t(made.splits[document + 1]);
-            ids.append(made.ids.data() + from, to - from);
-            ++document;
-        } else {
-            ids.append(merged.data() + merged_at[pretoken], merged_at[pretoken + 1] - merged_at[pretoken]);
-            ++pretoken;
-        }
+        const Ragged& some = tasks[i].is_document ? made : merged;
+        const size_t at = tasks[i].is_document ? document++ : pretoken++;
+        ids.append(some.ids.data() + some.splits[at], size_t(some.splits[at + 1] - some.splits[at]));
     }
     of_host->placed.push_back({0, uint32_t(first + ids.size())});
     n_host_documents_ = documents.size();

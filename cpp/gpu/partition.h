@@ -45,7 +45,7 @@ class PartitionRun {
     void merge(const OfHost& of_host);
     std::vector<Bytes> bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks,
                                 std::unique_ptr<uint8_t[]>* copies);
-    std::vector<size_t> merge_on_host(const std::vector<Bytes>& pretokens, IdBuffer* ids) const;
+    Ragged merge_on_host(const std::vector<Bytes>& pretokens) const;
     void write();
 
     template <typename T>

@@ -52,7 +52,7 @@ struct Tables {
     const uint64_t* pair_slots;
     uint64_t pair_mask;
     uint32_t filter_shift, pair_shift;
-    // The merges that can happen (bpe/reachable_merges.h); null without such a table.
+    // The merges that can happen (encode/merger/reachable_merges.h); null without such a table.
     const uint16_t* reachable_pilots;
     const uint64_t* reachable_slots;
     uint32_t reachable_pilot_shift, reachable_slot_shift;

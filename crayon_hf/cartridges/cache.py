@@ -29,13 +29,13 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
 from functools import cache as once_for_each
 from functools import partial
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TypeAlias
 
 from crayon_hf import _core
+from crayon_hf.cartridges.source_json import Compiled, OpenedSource, Recipe, Source
 from crayon_hf.errors import CartridgeError
 from crayon_hf.util.damage import damage_in
 from crayon_hf.util.files import cache_root, read_source, write_atomic
@@ -48,34 +48,15 @@ may have that code's faults. Equal installations share cartridges."""
 MOST_BYTES = 2 << 30
 """The default size limit of the cache, without ``CRAYON_CACHE_BYTES``. A vocabulary takes about 20 MB."""
 
-_KEPT_IN = ("", "index", "transformers", "shipped")
+_INDEX = "index"
+_FOLDERS = ("", _INDEX, "transformers", "shipped")
 
 SETTLED_NS = 2_000_000_000
 """A file is settled if its last change is at least this long ago. Coarse clocks (FAT's) tick every two seconds."""
 
 _VERIFIED = "verified"
-
-
-class Recipe(NamedTuple):
-    """A way to compile a source into a cartridge. `name` tells recipes apart in the cache."""
-
-    name: str
-    compile: Callable[[bytes], Compiled]
-
-
-class Compiled(NamedTuple):
-    """The result of a recipe. `source` is a tokenizer.json, made if the compiled file is of another kind."""
-
-    cartridge: bytes
-    source: bytes | None = None
-
-
-class Opened(NamedTuple):
-    """An open cartridge, its path (None if it is in memory), and the path or bytes of its tokenizer.json."""
-
-    engine: _core.Engine
-    path: str | None
-    source: str | bytes
+_Stat: TypeAlias = tuple[int, int, int, int, int]
+"""Size, modification and change time in ns, inode and device of a file, as the engine compares them."""
 
 
 def cache_directory() -> str:
@@ -90,24 +71,32 @@ def cache_directory() -> str:
     return os.path.join(tempfile.gettempdir(), f"crayon-{os.getuid()}")
 
 
-def open_source(path: str, recipe: Recipe) -> Opened:
-    """Open the cartridge of a source file (a tokenizer.json, a rank file), from the cache or newly compiled."""
+def open_source(source: str | bytes, recipe: Recipe) -> OpenedSource:
+    """Open a source (a tokenizer.json, a rank file), by its path or bytes, with its cartridge.
+
+    The cartridge is from the cache, or newly compiled.
+    """
     cache = _Cache()
-    digest, data = cache.digest(path)
-    opened = cache.find(digest, recipe, path)
+    digest, data = cache.digest(source)
+    opened = cache.find(digest, recipe, source)
     if opened is not None:
         return opened
     if data is None:
-        data = read_source(path)
+        assert isinstance(source, str)
+        data = read_source(source)
         digest = sha256(data).hexdigest()
-    return cache.compile(digest, data, recipe, path)
+    return cache.compile(digest, data, recipe, source)
 
 
-def open_bytes(data: bytes, recipe: Recipe) -> Opened:
-    """Open the cartridge of a source in memory, from the cache or newly compiled."""
-    cache = _Cache()
-    digest = sha256(data).hexdigest()
-    return cache.find(digest, recipe, data) or cache.compile(digest, data, recipe, data)
+def open_by_stat(path: str, recipe: Recipe) -> OpenedSource:
+    """Open a file that is too large to be read whole. Its stat (size and times) stands for its contents in the cache.
+
+    A file that has just changed could change again and keep its stat, so its cartridge is not cached.
+    """
+    now, stat = time.time_ns(), _identity(os.stat(path))
+    if _is_settled(stat, now):
+        return open_source(f"{os.path.realpath(path)}\n{stat}".encode(), recipe)
+    return _in_memory(recipe.compile(b""), b"")
 
 
 def open_cartridge(path: str) -> _core.Engine:
@@ -121,22 +110,191 @@ def open_cartridge(path: str) -> _core.Engine:
         raise CartridgeError(f"{path} {damage}") from error
 
 
-def is_foreign(directory: str) -> bool:
-    """Whether another user owns a directory or may write to it. Its contents are not to be trusted then."""
-    return os.path.exists(directory) and not _is_ours(directory)
+def source_digest(source: str | bytes) -> str:
+    """The SHA-256 (hex) of a source. That of a file is cached until the file changes."""
+    return _Cache().digest(source)[0]
 
 
-def make_ours(*directories: str) -> None:
-    """Create private directories, outer ones first. Raises PermissionError if another user can write to one of them."""
-    for directory in directories:  # one by one: makedirs applies the mode only to the last one
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-        if not _is_ours(directory):
-            raise PermissionError(f"{directory} belongs to another user")
+def make_folder(name: str) -> str:
+    """Create a private folder of the cache, and return its path.
+
+    Raises PermissionError if another user can write to the folder or to the cache.
+    """
+    directory = cache_directory()
+    _make_ours(directory)
+    _make_ours(folder := os.path.join(directory, name))
+    return folder
 
 
-def source_digest(path: str) -> str:
-    """The SHA-256 (hex) of a file, cached until the file changes."""
-    return _Cache().digest(path)[0]
+def read_kept(folder: str, name: str) -> bytes | None:
+    """Return the contents of a file in a folder of the cache.
+
+    Return None if it does not exist, or if other users can write to the folder or to the cache.
+    """
+    return _Cache().read(folder, name)
+
+
+class _Cache:
+    """The cache directory. If other users may write to it, nothing is found in it and nothing is kept."""
+
+    def __init__(self) -> None:
+        self.directory = cache_directory()
+        self.is_foreign = not _is_ours(self.directory, missing=True)
+        if self.is_foreign:
+            _say_foreign(self.directory)
+
+    def digest(self, source: str | bytes) -> tuple[str, bytes | None]:
+        """Return the SHA-256 of a source, and its contents, or None for the contents if the index has the digest."""
+        if isinstance(source, bytes):
+            return sha256(source).hexdigest(), source
+        before, known = self._recall(source)
+        if known is not None and len(known) == 64:
+            return known, None
+        data = read_source(source)
+        digest = sha256(data).hexdigest()
+        self._remember(source, digest, before)
+        return digest, data
+
+    def find(self, digest: str, recipe: Recipe, origin: str | bytes) -> OpenedSource | None:
+        """Return a source with its cached cartridge, or None if the cartridge is missing or invalid.
+
+        `digest` is the SHA-256 of the source. `origin` is the source itself, or its path.
+        """
+        if self.is_foreign:
+            return None
+        cartridge, source = self._names(digest, recipe)
+        try:
+            engine = self.open_verified(cartridge)
+        except FileNotFoundError:
+            return None
+        except (CartridgeError, OSError) as error:
+            _debug("cached cartridge %s is not usable, compiling again: %s", cartridge, error)
+            return None
+        if not _is_ours(self.directory):  # the directory was created after `__init__`
+            return None
+        if engine.source_digest == digest:
+            return OpenedSource(engine, Source(origin, digest), cartridge)
+        if not os.path.exists(source):
+            return None
+        again = partial(_made_again, recipe, origin)
+        return OpenedSource(engine, Source(source, engine.source_digest, again), cartridge)
+
+    def open_verified(self, path: str) -> _core.Engine:
+        """Open a cartridge at any path. It is verified unless the index says that it was."""
+        before, fact = self._recall(path)
+        if fact == _VERIFIED:
+            return _core.Engine.open(path, verify="memory", verified=before)
+        engine = _core.Engine.open(path, verify="memory")
+        self._remember(path, _VERIFIED, before)
+        return engine
+
+    def compile(self, digest: str, data: bytes, recipe: Recipe, origin: str | bytes) -> OpenedSource:
+        """Compile a source, and keep its cartridge if possible. The arguments are those of `find`, and the source."""
+        most = most_bytes()
+        compiled = recipe.compile(data)
+        if self.is_foreign:
+            return _in_memory(compiled, origin)
+        cartridge, source = self._names(digest, recipe)
+        try:
+            is_trusted = self._make_index()
+            if compiled.source is not None:
+                write_atomic(source, compiled.source, private=True)
+            is_there = partial(self.find, digest, recipe, origin)
+            write_atomic(cartridge, compiled.cartridge, private=True, unless=is_there)
+        except OSError as error:
+            _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
+            return _in_memory(compiled, origin)
+        if is_trusted:  # then no other user can have replaced the written file
+            self._remember(cartridge, _VERIFIED)
+        opened = self.find(digest, recipe, origin)
+        self._remove_oldest(most, {cartridge, source})
+        return opened or _in_memory(compiled, origin)
+
+    def _names(self, digest: str, recipe: Recipe) -> tuple[str, str]:
+        key = sha256(f"{BUILD}\n{recipe.name}\n{digest}".encode()).hexdigest()
+        return os.path.join(self.directory, f"{key}.dat"), os.path.join(self.directory, f"{key}.json")
+
+    def _remove_oldest(self, most: int, but: set[str]) -> None:
+        found = _files(self.directory)
+        total = sum(size for _, size, _ in found)
+        if total <= most:
+            return
+        for _, size, path in sorted(found):
+            if path not in but:
+                with contextlib.suppress(OSError):
+                    os.remove(path)
+                total -= size
+                if total <= most * 0.9:
+                    return
+
+    # -- the index
+
+    def read(self, folder: str, name: str) -> bytes | None:
+        """Return the contents of a file in a folder of the cache. See `read_kept`.
+
+        The folder stays open from the check to the read, so renaming it does not redirect the read.
+        """
+        place = os.path.join(self.directory, folder)
+        try:
+            if self.is_foreign:
+                return None
+            if os.name == "nt":
+                with open(os.path.join(place, name), "rb") as file:
+                    return file.read()
+            inside = _core.HeldFile(place, is_directory=True)
+            if not _is_ours(inside.fileno()):
+                return None
+            with open(name, "rb", opener=partial(os.open, dir_fd=inside.fileno())) as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def _recall(self, path: str) -> tuple[_Stat, str | None]:
+        """Return the stat of a file, and the fact that the index has for this stat."""
+        stat = _identity(os.stat(path))
+        data = self.read(_INDEX, _entry(path))
+        of, _, fact = (data or b"").decode("utf-8", "replace").partition("\n")
+        return stat, fact if of == str(stat) else None
+
+    def _remember(self, path: str, fact: str, before: _Stat | None = None) -> None:
+        """Add a fact about a file to the index, if possible.
+
+        `before` is the file's stat from before it was read: it must be settled and the same now. It is None if this
+        process has written the file.
+        """
+        try:
+            now, stat = time.time_ns(), _identity(os.stat(path))
+            if before is not None and (before != stat or not _is_settled(stat, now)):
+                return
+            if self._make_index():
+                entry = os.path.join(self.directory, _INDEX, _entry(path))
+                write_atomic(entry, f"{stat}\n{fact}".encode(), private=True)
+        except OSError as error:
+            _debug("the cache's index in %s is not writable: %s", self.directory, error)
+
+    def _make_index(self) -> bool:
+        """Create the directory and the index. Return whether only this user can write to the index."""
+        _make_ours(self.directory)
+        index = os.path.join(self.directory, _INDEX)
+        os.makedirs(index, mode=0o700, exist_ok=True)
+        return _is_ours(index)
+
+
+def _entry(path: str) -> str:
+    return sha256(BUILD.encode() + b"\n" + os.fsencode(os.path.realpath(path))).hexdigest()
+
+
+def _in_memory(compiled: Compiled, origin: str | bytes) -> OpenedSource:
+    engine = _core.Engine.from_bytes(compiled.cartridge, verify=False)
+    source = origin if compiled.source is None else compiled.source
+    return OpenedSource(engine, Source(source, engine.source_digest))
+
+
+def _made_again(recipe: Recipe, origin: str | bytes) -> bytes:
+    return recipe.compile(read_source(origin) if isinstance(origin, str) else origin).source or b""
+
+
+# -- the cache as a whole
 
 
 def usage() -> tuple[int, int]:
@@ -154,7 +312,7 @@ def clear() -> tuple[int, int]:
         PermissionError: Another user owns the directory or may write to it.
     """
     directory = cache_directory()
-    if is_foreign(directory):
+    if not _is_ours(directory, missing=True):
         raise PermissionError(f"the cache in {directory} is not cleared: another user owns it or may write to it")
     removed = total = 0
     for _, size, path in _files(directory):
@@ -167,7 +325,7 @@ def clear() -> tuple[int, int]:
 def _files(directory: str) -> list[tuple[int, int, str]]:
     """The files of the cache: time of last use, bytes, path."""
     found = []
-    for folder in _KEPT_IN:
+    for folder in _FOLDERS:
         with contextlib.suppress(OSError), os.scandir(os.path.join(directory, folder)) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):  # another process has removed it
@@ -175,155 +333,6 @@ def _files(directory: str) -> list[tuple[int, int, str]]:
                         stat = entry.stat(follow_symlinks=False)
                         found.append((max(stat.st_atime_ns, stat.st_mtime_ns), stat.st_size, entry.path))
     return found
-
-
-class _Cache:
-    def __init__(self) -> None:
-        self.directory = cache_directory()
-        self.index = os.path.join(self.directory, "index")
-        self.foreign = is_foreign(self.directory)
-        self.trusted = not self.foreign and _is_ours(self.index)
-        if self.foreign:
-            _say_foreign(self.directory)
-
-    # -- cartridges
-
-    def find(self, digest: str, recipe: Recipe, origin: str | bytes) -> Opened | None:
-        """Return the cached cartridge of a source, or None if it is missing or invalid.
-
-        `digest` is the SHA-256 of the source. `origin` is the source itself, or its path.
-        """
-        if self.foreign:
-            return None
-        cartridge, source = self._names(digest, recipe)
-        try:
-            engine = self.open_verified(cartridge)
-            if not _is_ours(self.directory):  # the directory was created after `__init__`
-                return None
-        except FileNotFoundError:
-            return None
-        except (CartridgeError, OSError) as error:
-            _debug("cached cartridge %s is not usable, compiling again: %s", cartridge, error)
-            return None
-        if engine.source_digest == digest:
-            return Opened(engine, cartridge, origin)
-        return Opened(engine, cartridge, source) if os.path.exists(source) else None
-
-    def compile(self, digest: str, data: bytes, recipe: Recipe, origin: str | bytes) -> Opened:
-        most = most_bytes()
-        compiled = recipe.compile(data)
-        in_memory = origin if compiled.source is None else compiled.source
-        if self.foreign:
-            return Opened(_core.Engine.from_bytes(compiled.cartridge, verify=False), None, in_memory)
-        cartridge, source = self._names(digest, recipe)
-        try:
-            self._make_directories()
-            if compiled.source is not None:
-                write_atomic(source, compiled.source, private=True)
-            is_there = partial(self._has, digest, recipe, origin)
-            write_atomic(cartridge, compiled.cartridge, private=True, unless=is_there)
-            engine = _core.Engine.open(cartridge, verify=False if self.trusted else "memory")
-        except (CartridgeError, OSError) as error:
-            _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
-            engine = _core.Engine.from_bytes(compiled.cartridge, verify=False)
-            return Opened(engine, None, in_memory)
-        if self.trusted:  # then no other user can have replaced the written file
-            with contextlib.suppress(OSError):
-                self._remember(cartridge, os.stat(cartridge), _VERIFIED)
-        self._remove_oldest(most, {cartridge, source})
-        return Opened(engine, cartridge, origin if compiled.source is None else source)
-
-    def _has(self, digest: str, recipe: Recipe, origin: str | bytes) -> bool:
-        return self.find(digest, recipe, origin) is not None
-
-    def _remove_oldest(self, most: int, but: set[str]) -> None:
-        found = _files(self.directory)
-        total = sum(size for _, size, _ in found)
-        if total <= most:
-            return
-        for _, size, path in sorted(found):
-            if path not in but:
-                with contextlib.suppress(OSError):
-                    os.remove(path)
-                total -= size
-                if total <= most * 0.9:
-                    return
-
-    def open_verified(self, path: str) -> _core.Engine:
-        before = os.stat(path)
-        if self._recall(path, before) == _VERIFIED:
-            return _core.Engine.open(path, verify="memory", verified=_identity(before))
-        engine = _core.Engine.open(path, verify="memory")
-        self._remember_if_settled(path, before, _VERIFIED)
-        return engine
-
-    def _make_directories(self) -> None:
-        make_ours(self.directory)
-        os.makedirs(self.index, mode=0o700, exist_ok=True)
-        self.trusted = _is_ours(self.index)
-
-    def _names(self, digest: str, recipe: Recipe) -> tuple[str, str]:
-        key = sha256(f"{BUILD}\n{recipe.name}\n{digest}".encode()).hexdigest()
-        return os.path.join(self.directory, f"{key}.dat"), os.path.join(self.directory, f"{key}.json")
-
-    # -- the index
-
-    def digest(self, path: str) -> tuple[str, bytes | None]:
-        """Return the SHA-256 of a file, and its contents, or None for the contents if the index has the digest."""
-        before = os.stat(path)
-        known = self._recall(path, before)
-        if known is not None and len(known) == 64:
-            return known, None
-        data = read_source(path)
-        digest = sha256(data).hexdigest()
-        self._remember_if_settled(path, before, digest)
-        return digest, data
-
-    def _recall(self, path: str, stat: os.stat_result) -> str | None:
-        data = read_ours(self.index, self._entry(path)) if self.trusted else None
-        fingerprint, _, value = (data or b"").decode("utf-8", "replace").partition("\n")
-        return value if fingerprint == _fingerprint(stat) else None
-
-    def _remember_if_settled(self, path: str, before: os.stat_result, value: str) -> None:
-        """Add an index entry for a file if it is settled. `before` is the file's stat from before it was read."""
-        now = time.time_ns()
-        try:
-            after = os.stat(path)
-        except OSError:
-            return
-        changed = max(after.st_mtime_ns, after.st_ctime_ns)
-        if _fingerprint(before) == _fingerprint(after) and changed + SETTLED_NS <= now:
-            self._remember(path, after, value)
-
-    def _remember(self, path: str, stat: os.stat_result, value: str) -> None:
-        try:
-            self._make_directories()
-            if self.trusted:
-                entry = os.path.join(self.index, self._entry(path))
-                write_atomic(entry, f"{_fingerprint(stat)}\n{value}".encode(), private=True)
-        except OSError as error:
-            _debug("the cache's index in %s is not writable: %s", self.index, error)
-
-    def _entry(self, path: str) -> str:
-        return sha256(BUILD.encode() + b"\n" + os.fsencode(os.path.realpath(path))).hexdigest()
-
-
-def read_ours(directory: str, name: str) -> bytes | None:
-    """Return the contents of a file, or None if it does not exist or other users can write to its directory.
-
-    The directory stays open from the check to the read, so renaming it does not redirect the read.
-    """
-    try:
-        if os.name == "nt":
-            with open(os.path.join(directory, name), "rb") as file:
-                return file.read()
-        inside = _core.HeldFile(directory, is_directory=True)
-        if not _is_ours(inside.fileno()):
-            return None
-        with open(name, "rb", opener=partial(os.open, dir_fd=inside.fileno())) as file:
-            return file.read()
-    except OSError:
-        return None
 
 
 def most_bytes() -> int:
@@ -335,6 +344,9 @@ def most_bytes() -> int:
         return size_of(given)
     except ValueError as error:
         raise ValueError(f"CRAYON_CACHE_BYTES: {error}") from None
+
+
+# -- helpers
 
 
 def _debug(message: str, *arguments: object) -> None:
@@ -353,17 +365,23 @@ def _say_foreign(directory: str) -> None:
     )
 
 
-def _fingerprint(stat: os.stat_result) -> str:
-    # It includes the change time, because a program can set the modification time back after a change.
-    return " ".join(map(str, _identity(stat)))
-
-
-def _identity(stat: os.stat_result) -> tuple[int, int, int, int, int]:
+def _identity(stat: os.stat_result) -> _Stat:
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev
 
 
-def _is_ours(directory: str | int) -> bool:
-    """Whether only this user (or root) can write to a directory, so that its index can be trusted.
+def _is_settled(stat: _Stat, now: int) -> bool:
+    # It includes the change time, because a program can set the modification time back after a change.
+    return max(stat[1:3]) + SETTLED_NS <= now
+
+
+def _make_ours(directory: str) -> None:
+    os.makedirs(directory, mode=0o700, exist_ok=True)  # the mode is that of the last directory alone
+    if not _is_ours(directory):
+        raise PermissionError(f"{directory} belongs to another user")
+
+
+def _is_ours(directory: str | int, missing: bool = False) -> bool:
+    """Whether only this user (or root) can write to a directory. `missing` is the result if it does not exist.
 
     Files beside the index need no such protection: replacing one changes its stat, and it is verified again.
     """
@@ -372,5 +390,5 @@ def _is_ours(directory: str | int) -> bool:
     try:
         stat = os.stat(directory)
     except OSError:
-        return False
+        return missing
     return stat.st_uid in (0, os.geteuid()) and not stat.st_mode & 0o022

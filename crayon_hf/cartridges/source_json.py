@@ -1,18 +1,23 @@
-"""The ``tokenizer.json`` of a tokenizer, and its compilation into a cartridge."""
+"""The ``tokenizer.json`` of a tokenizer, its compilation into a cartridge, and the two together."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import _core
-from crayon_hf.cartridges import cache
 from crayon_hf.errors import SourceMissingError, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json.document import dump, parsed
 from crayon_hf.util.damage import damage_of
 from crayon_hf.util.files import HeldFile
+
+if TYPE_CHECKING:
+    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
+    from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
+
+    AnyEngine = _core.Engine | TokenizersEngine | TiktokenEngine
 
 _VOCAB = b'"vocab"'
 _EMPTY = re.compile(_VOCAB + rb"\s*:\s*(?:\{\s*\}|\[\s*\])")
@@ -92,12 +97,45 @@ class Source:
             return b""
 
 
+class OpenedSource(NamedTuple):
+    """An opened tokenizer: the engine, and the ``tokenizer.json`` that it was made from."""
+
+    engine: AnyEngine | None
+    """None if `source` has yet to be compiled."""
+    source: Source
+    path: str | None = None
+    """The cartridge, or None if it is in memory."""
+    came_along: bool = False
+    """Whether the cartridge was found with the tokenizer's files, not in the cache."""
+    refused: str | None = None
+    """Why the cartridge beside the tokenizer's files is not used, or None."""
+
+
+def beside(path: str) -> str:
+    """Return the path of a cartridge's ``tokenizer.json``."""
+    return path.removesuffix(".dat") + ".json"
+
+
+class Compiled(NamedTuple):
+    """A compiled source. `source` is a tokenizer.json, made if the compiled file is of another kind."""
+
+    cartridge: bytes
+    source: bytes | None = None
+
+
+class Recipe(NamedTuple):
+    """A way to compile a source into a cartridge. `name` tells recipes apart in the cache."""
+
+    name: str
+    compile: Callable[[bytes], Compiled]
+
+
 NO_JSON = "a SentencePiece model that tokenizer.json cannot express: keep the .model itself"
 
 
-def is_inexact(engine: _core.Engine) -> bool:
+def is_inexact(engine: AnyEngine | None) -> bool:
     """Whether the engine's tokenizer cannot be expressed in ``tokenizer.json``, according to its metadata."""
-    if '"inexact"' not in engine.metadata:
+    if engine is None or '"inexact"' not in engine.metadata:
         return False
     import json
 
@@ -182,6 +220,6 @@ def _has_no_tokens(data: bytes) -> bool:
         return False  # the compiler reports the error
 
 
-def json_recipe(metadata: str = REFERENCE_METADATA) -> cache.Recipe:
+def json_recipe(metadata: str = REFERENCE_METADATA) -> Recipe:
     """The recipe that compiles a ``tokenizer.json``."""
-    return cache.Recipe(f"tokenizer.json/{metadata}", lambda data: cache.Compiled(compile_json(data, metadata)))
+    return Recipe(f"tokenizer.json/{metadata}", lambda data: Compiled(compile_json(data, metadata)))

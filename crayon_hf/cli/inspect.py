@@ -15,9 +15,9 @@ from crayon_hf.cli.tokenizers import open_named, plain_name
 from crayon_hf.errors import UnsupportedError
 
 if TYPE_CHECKING:
+    from crayon_hf.cartridges.source_json import AnyEngine
     from crayon_hf.display.tokens import Difference, Token, Tokenization
     from crayon_hf.tokenizer import Tokenizer
-    from crayon_hf.tokenizer_state.state import AnyEngine
 
 _MOST = 1000
 """The most tokens that are shown without --all."""

@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from crayon_hf.cartridges import cache
+from crayon_hf.cartridges.source_json import beside
 from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError
 from crayon_hf.tokenizer.tokenizer import Tokenizer, _unpickle
 from crayon_hf.tokenizer_state import state
@@ -137,10 +138,8 @@ def _delivered(
 
     `path` is a matching cartridge that exists elsewhere, or None.
     """
-    directory = os.path.join(cache.cache_directory(), "shipped")
-    kept = os.path.join(directory, f"{label.parcel}.dat")
-    source = None if label.source is None else f"{kept.removesuffix('.dat')}.json"
-    cache.make_ours(cache.cache_directory(), directory)
+    kept = os.path.join(cache.make_folder("shipped"), f"{label.parcel}.dat")
+    source = None if label.source is None else beside(kept)
     is_kept = partial(_is_there, kept, digest, metadata)
     writes_cartridge = path is None and not is_kept()
     writes_source = not _is_source(source, digest)

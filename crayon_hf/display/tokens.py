@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from crayon_hf.tokenizer_state.state import AnyEngine
+    from crayon_hf.cartridges.source_json import AnyEngine
 
 _BYTE_TOKEN = re.compile(b"<0x[0-9A-F]{2}>")
 

@@ -51,7 +51,7 @@ def convert(
 
     docs/sources.md has examples.
     """
-    from crayon_hf.formats.names import NameKind, looks_like_path, resolve, unknown_name
+    from crayon_hf.formats.names import NameKind, path_of, resolve
     from crayon_hf.formats.recognise import recognise
     from crayon_hf.formats.tiktoken_objects import is_encoding_name, read_encoding
 
@@ -62,9 +62,7 @@ def convert(
     meaning = resolve(source)
     if meaning.kind is NameKind.ENCODING or (meaning.path is None and is_encoding_name(meaning.name)):
         return read_encoding(meaning.name, **given)
-    if meaning.kind is NameKind.UNKNOWN and not looks_like_path(meaning.name):
-        raise unknown_name(meaning.name)
-    path = meaning.path or meaning.name
+    path = path_of(meaning)
     return read(recognise(path), path, progress=progress, **given)
 
 

@@ -79,6 +79,13 @@ def meaning_of(name: str | os.PathLike[str]) -> Meaning:
     return Meaning(NameKind.REPOSITORY, given) if is_repository(given) else named
 
 
+def path_of(meaning: Meaning) -> str:
+    """Return the path of a meaning, which may not exist. Raise `unknown_name` for a bare name without a meaning."""
+    if meaning.kind is NameKind.UNKNOWN and not looks_like_path(meaning.name):
+        raise unknown_name(meaning.name)
+    return meaning.path or meaning.name
+
+
 def unknown_name(name: str) -> ProfileNotFoundError:
     """The error for a bare name that is not a path, profile or encoding. It suggests a similar name."""
     from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS

@@ -14,7 +14,7 @@ from typing import Any
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import Source, compile_json
+from crayon_hf.cartridges.source_json import Source, beside, compile_json
 from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.sidecar_files import read_object
@@ -132,7 +132,7 @@ def read_cartridge(path: str) -> Converted:
     """Read a version 3 cartridge: the ``tokenizer.json`` beside it, and its metadata."""
     path = os.path.abspath(path)
     engine = cache.open_cartridge(path)
-    source = Source(f"{path.removesuffix('.dat')}.json", engine.source_digest)
+    source = Source(beside(path), engine.source_digest)
     metadata: dict[str, Any] = json.loads(engine.metadata)
     reference, name = metadata.pop("reference", "tokenizers"), metadata.pop("name", None)
     return Converted(source.read(), {}, reference, name, MappingProxyType(metadata))

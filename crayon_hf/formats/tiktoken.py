@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import compile_json
+from crayon_hf.cartridges.source_json import Compiled, Recipe, compile_json
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json.parts import BPE, added_token, byte_level, split, whole_document
 from crayon_hf.util.byte_level import unspell
@@ -273,15 +273,15 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
     return b"%s,%s}}" % (written(document).removesuffix(b"}}"), vocabulary)
 
 
-def recipe(facts: RankFile) -> cache.Recipe:
+def recipe(facts: RankFile) -> Recipe:
     """Return the recipe by which the cache compiles a rank file: to a ``tokenizer.json``, and that to a cartridge."""
     metadata = json.dumps({"reference": "tiktoken", "name": facts.name}, separators=(",", ":"))
 
-    def compile_ranks(data: bytes) -> cache.Compiled:
+    def compile_ranks(data: bytes) -> Compiled:
         source = tokenizer_json(read_ranks(data), facts)
-        return cache.Compiled(compile_json(source, metadata), source)
+        return Compiled(compile_json(source, metadata), source)
 
-    return cache.Recipe(facts.recipe_name, compile_ranks)
+    return Recipe(facts.recipe_name, compile_ranks)
 
 
 def split_pattern(pattern: str) -> str:

@@ -61,6 +61,7 @@ def _opener(name: str) -> Replacement:
         stock = seen.__func__ if isinstance(seen, staticmethod) else seen
 
         def opener(*args: Any, **kwargs: Any) -> Any:
+            # All importers share one class, and names imported before count: only the caller's module tells them apart.
             caller = sys._getframe(1).f_globals.get("__name__", "")
             if not place.is_wanted or caller.partition(".")[0] in _STOCK_FOR:
                 return stock(*args, **kwargs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import os
-import tempfile
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -460,14 +459,10 @@ class Encoding:
 def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokenizer:
     if len(set(ranks.values())) != len(ranks):
         raise VocabularyError("two tokens have the same rank")
-    with tempfile.TemporaryDirectory(prefix="crayon-ranks-") as directory:
-        path = os.path.join(directory, "ranks.tiktoken")
-        with open(path, "wb") as file:
-            file.write(write_ranks(ranks))
-        try:
-            return Tokenizer.from_tiktoken(path, pattern=pattern, special_tokens=specials, name=name)
-        except VocabularyError as error:  # for example a byte without a token, which the library accepts
-            refused = error
+    try:
+        return Tokenizer._of(opening.open_tiktoken(write_ranks(ranks), pattern, specials, name))
+    except VocabularyError as error:  # for example a byte without a token, which the library accepts
+        refused = error
     try:
         return Tokenizer._of(opening.delegate_ranks(dict(ranks), RankFile(name, pattern, dict(specials)), str(refused)))
     except VocabularyError:

@@ -1,26 +1,28 @@
 """Functions that open a tokenizer. Each returns a `TokenizerState`.
 
-`open_any` recognises the format of a file and calls the loader of the format. A loader finds the source's cartridge. If
-none exists, it compiles the source into the cache. Sources other than tokenizer.json and our cartridges are first
-converted. If the engine does not support a tokenizer, the reference library encodes.
+`open_any` recognises the format of a file. The function for the format gets an `OpenedSource`: the tokenizer.json with
+a cartridge that was found beside it, found in the cache, or compiled into the cache. Sources other than tokenizer.json
+and our cartridges are first converted. If the engine does not support a tokenizer, the reference library encodes.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Callable, Mapping
-from functools import partial
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf import _core
 from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.source_json import (
     EMPTY,
     NO_JSON,
+    Compiled,
+    OpenedSource,
+    Recipe,
     Source,
+    beside,
     compiled_engine,
     is_inexact,
     json_recipe,
@@ -43,18 +45,31 @@ if TYPE_CHECKING:
     from crayon_hf.formats.tiktoken import RankFile
 
 _CARTRIDGE = "tokenizer.dat"
-_IN_CLIENT_CACHE = re.compile(r"(.*)/models--[^/]+/snapshots/([0-9a-f]{40})/(.*)")
+_IN_CLIENT_CACHE = r"(.*)/models--[^/]+/snapshots/([0-9a-f]{40})/(.*)"
 _KEPT_FROM = 1 << 18
 """Size in bytes from which a ``tokenizer.json`` in memory is cached: compiling it takes longer than a lookup."""
 _VERSION_2 = b"CRAY\2\0\0\0"
 
 
-def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """Open a source of any format that `crayon_hf.formats` reads, or a directory that contains one."""
+def open_any(path: str | os.PathLike[str], mode: Mode = EXACT, kind: str | None = None) -> TokenizerState:
+    """Open a source of any format that `crayon_hf.formats` reads, or a directory that contains one.
+
+    `kind` is the name of the file's `Kind`, if the caller knows it.
+    """
     given = os.fspath(path)
-    kind, name = _recognise(given)
+    name = os.path.abspath(given)  # the working directory may change before it is needed
+    if kind is None:
+        kind, name = _recognise(given, name)
     try:
-        return _LOADERS[kind](name, mode)
+        match kind:
+            case "TOKENIZER_JSON":
+                return _open_json(name, mode)
+            case "CARTRIDGE":
+                return _open_cartridge(name, mode)
+            case "TIKTOKEN":
+                return open_tiktoken(name, mode=mode)
+            case _:
+                return _convert(kind, name, mode)
     except (CartridgeError, VocabularyError) as error:
         hint = "; Tokenizer.from_tiktoken takes them" if kind == "TIKTOKEN" and "pattern=" in str(error) else ""
         if name in str(error) or os.path.abspath(given) in str(error):
@@ -62,19 +77,22 @@ def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState
         raise type(error)(f"{name}: {error}{hint}") from error
 
 
-def _recognise(given: str) -> tuple[str, str]:
-    """Return the name of a source's `Kind`, and the file to open; in a directory, the file with the vocabulary."""
-    try:
-        os.lstat(given)
-    except FileNotFoundError:
-        from crayon_hf.formats.name_hints import no_file
+def _recognise(given: str, name: str) -> tuple[str, str]:
+    """Return the name of a source's `Kind`, and the file to open; in a directory, the file with the vocabulary.
 
-        raise no_file(given) from None
-    plain, name = _plain_kind(given), os.path.abspath(given)  # the working directory may change before it is needed
-    if plain is not None:
-        return plain, name
+    The two usual kinds need no import: our cartridges, and a tokenizer.json as `tokenizers` writes it.
+    """
+    if os.path.isfile(given):
+        with open(given, "rb") as file:
+            head = file.read(64)
+        if head.startswith(b"CRAY") and not head.startswith(_VERSION_2):
+            return "CARTRIDGE", name
+        if b"".join(head.split()).startswith(b'{"version":"1.0","truncation"'):
+            return "TOKENIZER_JSON", name
     from crayon_hf.formats.recognise import Kind, look_into, recognise, vocab_and_merges
 
+    with suppress(FileNotFoundError):  # which `recognise` raises with a hint
+        os.lstat(given)
     kind = recognise(given)
     if kind is Kind.DIRECTORY:
         kind, name = look_into(name)
@@ -85,118 +103,60 @@ def _recognise(given: str) -> tuple[str, str]:
     return kind.name, name
 
 
-def _plain_kind(path: str) -> str | None:
-    """Recognise the two usual kinds without an import: our cartridges, and a tokenizer.json as `tokenizers` writes it.
-
-    Return the name of the `Kind`, or None for other files.
-    """
-    if not os.path.isfile(path):
-        return None
-    with open(path, "rb") as file:
-        head = file.read(64)
-    if head.startswith(b"CRAY"):
-        return None if head[4:8] == _VERSION_2[4:] else "CARTRIDGE"
-    match head.split(b'"', 5):
-        case [brace, b"version", colon, _, comma, key]:
-            marks = brace.strip(), colon.strip(), comma.strip()
-            return "TOKENIZER_JSON" if marks == (b"{", b":", b",") and key.startswith(b"truncation") else None
-    return None
+# -- files
 
 
-def is_version_2(path: str) -> bool:
-    """Whether the file is a cartridge of CRAYON."""
-    with open_regular(path) as file:
-        return file.read(8) == _VERSION_2
-
-
-def beside(path: str) -> str:
-    """Return the path of a cartridge's ``tokenizer.json``."""
-    return path.removesuffix(".dat") + ".json"
-
-
-# -- loaders
-
-
-def open_cartridge(path: str, mode: Mode = EXACT) -> TokenizerState:
-    """Open a version 3 cartridge by its absolute path. Its ``tokenizer.json`` is the file beside it, if that exists."""
-    engine = cache.open_cartridge(path)
-    return TokenizerState(engine, Source(beside(path), engine.source_digest), path, mode, came_along=True)
-
-
-def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """Open a ``tokenizer.json`` by its cartridge: the matching one beside it, or else one in the cache.
-
-    If neither exists, the file is compiled.
-    """
-    name = os.path.abspath(path)
+def _open_json(path: str, mode: Mode) -> TokenizerState:
     try:
-        state, refused = open_by_cartridge(name, mode)
-        if state is None:
-            try:
-                state = opened(cache.open_source(name, json_recipe()), mode)
-            except UnsupportedError as error:
-                return _delegate_json(read_source(name), str(error), mode)
-            state.refused = refused
-        return state
-    except VocabularyError as error:
-        if name in str(error):
-            raise
-        hint = "; open a tiktoken rank file with from_tiktoken" if name.endswith(".tiktoken") else ""
-        raise type(error)(f"{name}: {error}{hint}") from error
+        return TokenizerState(find_json(path), mode)
+    except UnsupportedError as error:
+        return _delegate_json(read_source(path), str(error), mode)
 
 
-def open_by_cartridge(path: str, mode: Mode = EXACT) -> tuple[TokenizerState | None, str | None]:
-    """Open a ``tokenizer.json`` with the cartridge beside it.
+def find_json(path: str, copied: Callable[[str], str] = str) -> OpenedSource:
+    """Open a ``tokenizer.json`` with its cartridge: the matching one beside it, or else one from the cache.
 
-    Return (state, None), or (None, reason) if the cartridge does not match, or (None, None) without a cartridge.
+    If neither exists, the file is compiled. `copied` takes the path, and returns that of a copy to use with the cache.
     """
-    cartridge = f"{path.removesuffix('.json')}.dat"
-    if cartridge == f"{path}.dat" or not os.path.isfile(cartridge):
-        return None, None
-    from crayon_hf.cartridges.cartridge_check import open_beside
+    cartridge, refused = f"{path.removesuffix('.json')}.dat", None
+    if cartridge != f"{path}.dat" and os.path.isfile(cartridge):
+        from crayon_hf.cartridges.cartridge_check import open_beside
 
-    engine, refused = open_beside(cartridge, path)
-    if engine is None:
-        return None, refused
-    source = Source(path, engine.source_digest, engine=engine)
-    return TokenizerState(engine, source, cartridge, mode, came_along=True), None
+        engine, refused = open_beside(cartridge, path)
+        if engine is not None:
+            return OpenedSource(engine, Source(path, engine.source_digest, engine=engine), cartridge, came_along=True)
+    return cache.open_source(copied(path), json_recipe())._replace(refused=refused)
 
 
-def opened(found: cache.Opened, mode: Mode = EXACT, again: Callable[[], bytes] | None = None) -> TokenizerState:
-    """Return the state of a cartridge from the cache. `again` makes its ``tokenizer.json`` if the file is gone."""
-    return TokenizerState(found.engine, Source(found.source, found.engine.source_digest, again), found.path, mode)
+def _open_cartridge(path: str, mode: Mode) -> TokenizerState:
+    """Open a version 3 cartridge. Its ``tokenizer.json`` is the file beside it, if that exists."""
+    engine = cache.open_cartridge(path)
+    return TokenizerState(OpenedSource(engine, Source(beside(path), engine.source_digest), path, came_along=True), mode)
 
 
 def open_tiktoken(
-    path_or_name: str | os.PathLike[str],
+    path_or_name: str | os.PathLike[str] | bytes,
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
     mode: Mode = EXACT,
 ) -> TokenizerState:
-    """Open a rank file, or a published encoding by its name."""
+    """Open a rank file by its path or bytes, or a published encoding by its name."""
     from crayon_hf.formats import tiktoken as conversion
 
     if isinstance(path_or_name, str) and path_or_name in conversion.KNOWN_ENCODINGS:
-        path: str | None = conversion.find_published_file(path_or_name)
-        data = conversion.fetch_published_file(path_or_name) if path is None else b""
         name = path_or_name if name is None else name
+        source = conversion.find_published_file(path_or_name) or conversion.fetch_published_file(path_or_name)
     else:
-        path, data = os.fspath(path_or_name), b""
-    digest = cache.source_digest(path) if path is not None else sha256(data).hexdigest()
-    facts = conversion.identify(digest, pattern=pattern, special_tokens=special_tokens, name=name)
-    path = None if path is None else os.path.abspath(path)
-
-    def ranks() -> dict[bytes, int]:
-        return conversion.read_ranks(data if path is None else read_source(path))
-
-    recipe = conversion.recipe(facts)
+        source = path_or_name if isinstance(path_or_name, bytes) else os.fspath(path_or_name)
+    facts = conversion.identify(cache.source_digest(source), pattern=pattern, special_tokens=special_tokens, name=name)
+    source = source if isinstance(source, bytes) else os.path.abspath(source)
     try:
-        found = cache.open_bytes(data, recipe) if path is None else cache.open_source(path, recipe)
+        return TokenizerState(cache.open_source(source, conversion.recipe(facts)), mode)
     except UnsupportedError as error:
         mode.check_native(str(error))
-        return delegate_ranks(ranks(), facts, str(error))
-    return opened(found, mode, lambda: conversion.tokenizer_json(ranks(), facts))
+        data = read_source(source) if isinstance(source, str) else source
+        return delegate_ranks(conversion.read_ranks(data), facts, str(error))
 
 
 def _convert(name: str, path: str, mode: Mode) -> TokenizerState:
@@ -207,27 +167,16 @@ def _convert(name: str, path: str, mode: Mode) -> TokenizerState:
     kind = Kind[name]
     recipe = _recipe(kind, path)
     try:
-        found = _open_by_stat(path, recipe) if kind is Kind.GGUF else cache.open_source(path, recipe)
+        opened = cache.open_by_stat(path, recipe) if kind is Kind.GGUF else cache.open_source(path, recipe)
     except UnsupportedError as error:
         # If the reader raised, it raises again here. If the compiler raised, the reference encodes.
         return _delegate_json(read(kind, path).tokenizer_json, str(error), mode)
-    if is_inexact(found.engine):
-        return TokenizerState(found.engine, Source(None, missing=f"{path} is {NO_JSON}"), found.path, mode)
-    return opened(found, mode, lambda: read(kind, path).tokenizer_json)
+    if is_inexact(opened.engine):
+        opened = opened._replace(source=Source(None, missing=f"{path} is {NO_JSON}"))
+    return TokenizerState(opened, mode)
 
 
-_CONVERTED = ("CRAYON_V2", "GGUF", "SENTENCEPIECE", "TEKKEN", "VOCAB_JSON", "WORDPIECE")
-
-_LOADERS: dict[str, Callable[[str, Mode], TokenizerState]] = {
-    "CARTRIDGE": open_cartridge,
-    "TOKENIZER_JSON": open_json,
-    "TIKTOKEN": lambda path, mode: open_tiktoken(path, mode=mode),
-    **{name: partial(_convert, name) for name in _CONVERTED},
-}
-"""The loader for each `Kind`, by name: that enumeration is imported only for conversions."""
-
-
-def _recipe(kind: Kind, path: str) -> cache.Recipe:
+def _recipe(kind: Kind, path: str) -> Recipe:
     """Return the recipe by which the cache makes a cartridge of the file.
 
     The recipe's name changes with everything that the result depends on, except the file itself.
@@ -236,12 +185,12 @@ def _recipe(kind: Kind, path: str) -> cache.Recipe:
     from crayon_hf.formats.recognise import Kind
     from crayon_hf.formats.repository import opened_cartridge
 
-    def compile_source(data: bytes) -> cache.Compiled:
+    def compile_source(data: bytes) -> Compiled:
         converted = read(kind, path, None if kind is Kind.GGUF else data, opening=True)
-        return cache.Compiled(opened_cartridge(converted), converted.tokenizer_json)
+        return Compiled(opened_cartridge(converted), converted.tokenizer_json)
 
-    facts = [kind.name, str(REVISIONS[kind.name]), *(_digest(beside) for beside in _files_beside(kind, path))]
-    return cache.Recipe(f"conversion/{sha256(' '.join(facts).encode()).hexdigest()}", compile_source)
+    facts = [kind.name, str(REVISIONS[kind.name]), *map(_digest, _files_beside(kind, path))]
+    return Recipe(f"conversion/{sha256(' '.join(facts).encode()).hexdigest()}", compile_source)
 
 
 def _files_beside(kind: Kind, path: str) -> list[str]:
@@ -264,19 +213,6 @@ def _digest(path: str) -> str:
         return "-"
 
 
-def _open_by_stat(path: str, recipe: cache.Recipe) -> cache.Opened:
-    """Open a file that is too large to be read whole. Its stat (size and times) stands for its contents in the cache.
-
-    A file that has just changed could change again and keep its stat, so its cartridge is not cached.
-    """
-    stat = os.stat(path)
-    if max(stat.st_mtime_ns, stat.st_ctime_ns) + cache.SETTLED_NS > time.time_ns():
-        compiled = recipe.compile(b"")
-        assert compiled.source is not None
-        return cache.Opened(_core.Engine.from_bytes(compiled.cartridge, verify=False), None, compiled.source)
-    return cache.open_bytes(f"{os.path.realpath(path)}\n{cache._fingerprint(stat)}".encode(), recipe)
-
-
 # -- profiles and repositories
 
 
@@ -294,15 +230,17 @@ def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, st
     """
     files = profile.cartridge, profile.source
     cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
-    if cartridge is None:
-        assert source is not None
-        return open_json(source, mode), source
-    if is_version_2(cartridge):
-        return open_any(cartridge, mode), cartridge
-    if source is None:
-        return open_cartridge(cartridge, mode), cartridge
-    state = open_json(source, mode)
-    return state, cartridge if state.came_along else source
+    if cartridge is not None and (source is None or is_version_2(cartridge)):
+        return open_any(cartridge, mode, "CRAYON_V2" if is_version_2(cartridge) else "CARTRIDGE"), cartridge
+    assert source is not None
+    state = open_any(source, mode, "TOKENIZER_JSON")
+    return state, cartridge if cartridge is not None and state.came_along else source
+
+
+def is_version_2(path: str) -> bool:
+    """Whether the file is a cartridge of CRAYON."""
+    with open_regular(path) as file:
+        return file.read(8) == _VERSION_2
 
 
 def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> TokenizerState:
@@ -312,7 +250,7 @@ def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mod
 
     source = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
     fetch_cartridge(identifier, source, token=token)
-    return open_json(source, mode)
+    return open_any(source, mode, "TOKENIZER_JSON")
 
 
 def fetch_cartridge(identifier: str, source: str, **options: Any) -> None:
@@ -321,7 +259,7 @@ def fetch_cartridge(identifier: str, source: str, **options: Any) -> None:
     The cartridge is requested at the same commit, with these options of the client. If the repository has none, this
     costs one request: the client remembers the answer for the commit.
     """
-    found = _IN_CLIENT_CACHE.match(os.path.join(os.path.dirname(source), _CARTRIDGE).replace(os.sep, "/"))
+    found = re.match(_IN_CLIENT_CACHE, os.path.join(os.path.dirname(source), _CARTRIDGE).replace(os.sep, "/"))
     if found is None or os.path.isfile(found.group()):
         return
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
@@ -347,22 +285,23 @@ def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
     data = bytes(buffer)
     try:
         if len(data) >= _KEPT_FROM:
-            return opened(cache.open_bytes(data, json_recipe()), mode)
-        return TokenizerState(compiled_engine(data), Source(data), None, mode)
+            return TokenizerState(cache.open_source(data, json_recipe()), mode)
+        return TokenizerState(OpenedSource(compiled_engine(data), Source(data)), mode)
     except UnsupportedError as error:
         return _delegate_json(data, str(error), mode)
 
 
 def open_model(model: Any) -> TokenizerState:
     """Open a model of the ``tokenizers`` library without other components."""
-    state = TokenizerState(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}'))
+    state = TokenizerState(OpenedSource(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}')))
     state.set_component("model", model)
     return state
 
 
 def open_untrained(document: dict[str, Any], mode: Mode = EXACT) -> TokenizerState:
     """Open a ``tokenizer.json`` for training. Its vocabulary may be empty."""
-    state = TokenizerState(None, Source(tokenizer_json.dump({"model": document["model"]}).encode()), None, mode)
+    source = Source(tokenizer_json.dump({"model": document["model"]}).encode())
+    state = TokenizerState(OpenedSource(None, source), mode)
     state.sizes = stored_truncation(document.get("truncation")), stored_padding(document.get("padding"))
     parts = {kind: document.get(kind) for kind in COMPONENTS}
     parts["model"] = tokenizer_json.without_vocabulary(document["model"])
@@ -375,21 +314,20 @@ def open_pickled(
 ) -> TokenizerState:
     """Open a tokenizer from the tuple that `TokenizerState.pickled` returns."""
     if kind == "Engine":
-        path, digest, metadata, source = arguments
-        state = _open_again(path, digest, metadata, source, mode)
+        state = TokenizerState(_open_again(*arguments), mode)
         if changes is not None:
             state.change(*changes)
         return state
     if kind == "TokenizersEngine":
         from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
 
-        return TokenizerState(TokenizersEngine(*arguments), Source(arguments[0].encode()))
+        return TokenizerState(OpenedSource(TokenizersEngine(*arguments), Source(arguments[0].encode())))
     from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
 
-    return TokenizerState(TiktokenEngine(*arguments), Source(None))
+    return TokenizerState(OpenedSource(TiktokenEngine(*arguments), Source(None)))
 
 
-def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> TokenizerState:
+def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None) -> OpenedSource:
     """Open the cartridge that a tokenizer was pickled with. If it is missing or has changed, compile `source`.
 
     `source` is the ``tokenizer.json``, its path, or None for the file beside the cartridge. Only bytes are compiled.
@@ -403,13 +341,13 @@ def _open_again(path: str | None, digest: str, metadata: str, source: bytes | st
                     where = Source(None, missing=f"this tokenizer is of {NO_JSON}")
                 else:
                     where = Source(beside(path) if source is None else source, digest)
-                return TokenizerState(engine, where, path, mode, came_along)
+                return OpenedSource(engine, where, path, came_along)
         except (CartridgeError, OSError):
             if not isinstance(source, bytes):
                 raise
     if not isinstance(source, bytes):
         raise CartridgeError(f"{path} has changed since this tokenizer was pickled: pickle the tokenizer again")
-    return opened(cache.open_bytes(source, json_recipe(metadata)), mode)
+    return cache.open_source(source, json_recipe(metadata))
 
 
 # -- tokenizers that the reference encodes
@@ -431,7 +369,7 @@ def _delegate_json(data: bytes, reason: str, mode: Mode) -> TokenizerState:
             reason = str(error)
     engine = TokenizersEngine(data.decode(), reason)
     warn_delegated(reason, "tokenizers")
-    return TokenizerState(engine, Source(data))
+    return TokenizerState(OpenedSource(engine, Source(data)))
 
 
 def delegate_ranks(ranks: dict[bytes, int], facts: RankFile, reason: str) -> TokenizerState:
@@ -441,4 +379,4 @@ def delegate_ranks(ranks: dict[bytes, int], facts: RankFile, reason: str) -> Tok
 
     engine = TiktokenEngine(facts.name or "custom", facts.pattern, ranks, facts.special_tokens, reason)
     warn_delegated(reason, "tiktoken")
-    return TokenizerState(engine, Source(None))
+    return TokenizerState(OpenedSource(engine, Source(None)))

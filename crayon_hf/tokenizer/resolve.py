@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from crayon_hf.formats.names import NameKind, looks_like_path, resolve, unknown_name
+from crayon_hf.formats.names import NameKind, path_of, resolve
 from crayon_hf.tokenizer.tokenizer import Tokenizer
 
 
@@ -15,6 +15,4 @@ def open_tokenizer(name: str | os.PathLike[str], mode: str = "exact") -> Tokeniz
         return Tokenizer.from_tiktoken(meaning.name, mode=mode)
     if meaning.kind is NameKind.PROFILE:
         return Tokenizer.from_profile(meaning.name, mode)
-    if meaning.kind is NameKind.UNKNOWN and not looks_like_path(meaning.name):
-        raise unknown_name(meaning.name)
-    return Tokenizer.from_file(meaning.path or meaning.name, mode)
+    return Tokenizer.from_file(path_of(meaning), mode)

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from crayon_hf import _core
 from crayon_hf.budgets import calls, splitting
-from crayon_hf.cartridges.source_json import reference_of
+from crayon_hf.cartridges.source_json import beside, reference_of
 from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.tokenizer import opening
 from crayon_hf.tokenizer.async_methods import AsyncMethods
@@ -586,7 +586,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
             if is_native and (parts.is_modified or parts.stored_settings() != self._settings()[1:]):
                 parts = opening.open_buffer(self._written(pretty=False))
             source, cartridge = parts.source.read(), parts.cartridge()
-        write_atomic(name.removesuffix(".dat") + ".json", source)
+        write_atomic(beside(name), source)
         write_atomic(name, cartridge)
 
     # -- devices

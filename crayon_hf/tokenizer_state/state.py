@@ -17,6 +17,7 @@ from crayon_hf import _core
 from crayon_hf.cartridges.source_json import (
     EMPTY,
     REFERENCE_METADATA,
+    OpenedSource,
     Source,
     compile_json,
     compiled_engine,
@@ -46,11 +47,8 @@ from crayon_hf.util.wording import joined
 if TYPE_CHECKING:
     import tokenizers
 
-    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
-    from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
+    from crayon_hf.cartridges.source_json import AnyEngine
     from crayon_hf.training_data.counting import Untrained
-
-    AnyEngine = _core.Engine | TokenizersEngine | TiktokenEngine
 
 lock = threading.RLock()
 """Held while a tokenizer is changed, or gets a new engine after a change. Encoding takes the lock only to get a new
@@ -80,25 +78,10 @@ class TokenizerState:
         *("came_along", "is_modified", "mode", "path", "refused", "sizes", "source"),
     )
 
-    def __init__(
-        self,
-        engine: AnyEngine | None,
-        source: Source,
-        path: str | None = None,
-        mode: Mode = EXACT,
-        came_along: bool = False,
-    ) -> None:
-        """Take the parts from `engine`, an exact engine that was made from `source`. `path` is its cartridge.
-
-        Without `engine`, `source` has a model only. `came_along` is True for a cartridge found with the tokenizer's
-        files, and False for a cartridge from the cache.
-        """
-        self.source = source
-        self.path = path
+    def __init__(self, opened: OpenedSource, mode: Mode = EXACT) -> None:
+        """Take the parts from an exact engine. Without an engine, the source has a model only."""
+        engine, self.source, self.path, self.came_along, self.refused = opened
         self.mode = mode
-        self.came_along = came_along
-        self.refused: str | None = None
-        """Why the cartridge beside the tokenizer's files is not used, or None."""
         self.is_modified = False
         """Whether the engine differs from one made of `source` and `path`, because of changes."""
         self.sizes: tuple[Truncation | None, Padding | None] = None, None
@@ -146,13 +129,16 @@ class TokenizerState:
             return None
         return "memory" if self.path is None else "repository" if self.came_along else "cache"
 
+    def opened_with(self, engine: AnyEngine) -> OpenedSource:
+        """Return the source and its cartridge with another engine of it."""
+        return OpenedSource(engine, self.source, self.path, self.came_along, self.refused)
+
     def copy(self, reopened: bool = False) -> TokenizerState:
         """Return a state with the same parts that shares no mutable object with this one.
 
         `reopened` drops facts that a ``tokenizer.json`` does not store, as copies in ``tokenizers`` do.
         """
-        twin = TokenizerState(self.exact_engine(), self.source, self.path, self.mode, self.came_along)
-        twin.refused = self.refused
+        twin = TokenizerState(self.opened_with(self.exact_engine()), self.mode)
         twin.is_modified, twin._metadata = self.is_modified, self._metadata
         twin._parts, twin._added, twin._live = self._parts, self._added, dict(self._live)
         if reopened and self._added is not None and self._added.lasts():
@@ -388,8 +374,9 @@ class TokenizerState:
         empty: Any = {}
         if parts["model"].get("type") == "Unigram":
             parts["model"], empty = parts["model"] | {"unk_id": None}, []
-        twin = TokenizerState(None, Source(tokenizer_json.dump({"model": parts["model"] | {"vocab": empty}}).encode()))
-        twin.mode, twin._metadata, twin._live = self.mode, self._metadata, dict(self._live)
+        source = Source(tokenizer_json.dump({"model": parts["model"] | {"vocab": empty}}).encode())
+        twin = TokenizerState(OpenedSource(None, source), self.mode)
+        twin._metadata, twin._live = self._metadata, dict(self._live)
         twin.change(parts, AddedTokens(()))
         return twin
 

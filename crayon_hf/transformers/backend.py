@@ -16,15 +16,13 @@ from weakref import WeakKeyDictionary
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import json_recipe
 from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.tokenizer.opening import open_by_cartridge, open_json, opened
+from crayon_hf.tokenizer.opening import find_json, open_any
 from crayon_hf.tokenizer_json.added_tokens import AddedTokens
 from crayon_hf.tokenizer_json.components import COMPONENTS
 from crayon_hf.tokenizer_json.truncation_padding import stored_padding, stored_truncation
 from crayon_hf.tokenizer_state import state as states
-from crayon_hf.tokenizer_state.modes import EXACT
 from crayon_hf.tokenizer_state.state import TokenizerState
 from crayon_hf.util.files import read_source, write_atomic
 from crayon_hf.util.reference import reference_class
@@ -37,6 +35,9 @@ _HELD = (
     "the program still holds the tokenizer that it assigned to _tokenizer, and may change it; assign "
     "crayon_hf.Tokenizer.from_tokenizers(it) instead"
 )
+
+FOLDER = "transformers"
+"""The folder of this package in the cache of cartridges."""
 
 _kinds: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
 _bare: WeakKeyDictionary[Any, tuple[Any, _core.Engine | None]] = WeakKeyDictionary()
@@ -126,10 +127,8 @@ def from_reference(reference: tokenizers.Tokenizer, keep: bool = False) -> Any:
     cannot read is returned unchanged, with a warning that it is not faster.
     """
     try:
-        made = None
-        if keep and (path := _keep_source(_core.with_exact_scores(reference.to_str().encode()))) is not None:
-            made = Tokenizer.from_file(path)
-        tokenizer = made or Tokenizer.from_tokenizers(reference)
+        path = _keep_source(_core.with_exact_scores(reference.to_str().encode())) if keep else None
+        tokenizer = Tokenizer.from_tokenizers(reference) if path is None else Tokenizer.from_file(path)
         tokenizer._take_marks(reference)
         return _with_extras(tokenizer, reference)
     except CrayonError as error:
@@ -147,13 +146,9 @@ def open_source(path: str) -> Tokenizer | None:
     """
     path = os.path.abspath(path)  # the working directory may change before the path is needed again
     try:
-        state, refused = open_by_cartridge(path)
-        if state is None:
-            state = opened(cache.open_source(_keep_source(read_source(path)) or path, json_recipe()))
-            state.refused = refused
+        return Tokenizer._of(TokenizerState(find_json(path, lambda path: _keep_source(read_source(path)) or path)))
     except (CrayonError, OSError):
         return None
-    return Tokenizer._of(state)
 
 
 def with_model(tokenizer: Tokenizer, model: dict[str, Any]) -> Tokenizer:
@@ -171,9 +166,7 @@ def with_model(tokenizer: Tokenizer, model: dict[str, Any]) -> Tokenizer:
 
 
 def _changed(tokenizer: Tokenizer, engine: _core.Engine, parts: dict[str, Any], added: AddedTokens | None) -> Tokenizer:
-    state = tokenizer._state
-    changed = TokenizerState(engine, state.source, state.path, EXACT, state.came_along)
-    changed.refused = state.refused
+    changed = TokenizerState(tokenizer._state.opened_with(engine))
     changed.change(parts, added)
     return Tokenizer._of(changed)
 
@@ -207,7 +200,7 @@ def described(backend: Tokenizer, of_file: _core.Engine | None = None) -> dict[s
 
 def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Tokenizer:
     """Open a tokenizer from a result of `described`. `base` is an open tokenizer with the same vocabulary."""
-    made = Tokenizer._of(open_json(facts["path"])) if base is None else base
+    made = Tokenizer._of(open_any(facts["path"], kind="TOKENIZER_JSON")) if base is None else base
     engine = made._current_engine()
     if not isinstance(engine, _core.Engine) or engine.source_digest != facts["digest"]:
         raise VocabularyError(f"{facts['path']} has changed")
@@ -257,22 +250,11 @@ def report(backend: Any) -> dict[str, Any]:
     return {"engine": "delegated", "mode": "exact", "reason": reason, **where, **facts}
 
 
-def cache_directory() -> str:
-    """Return the directory for files of this package, inside the cache of cartridges."""
-    return os.path.join(cache.cache_directory(), "transformers")
-
-
-def make_directory() -> None:
-    """Create `cache_directory`, private to the user. Raise PermissionError if another user owns it."""
-    cache.make_ours(cache.cache_directory(), cache_directory())
-
-
 def _keep_source(source: bytes) -> str | None:
     """Store a tokenizer.json in the cache. Return its path, or None if the cache is not writable."""
     digest = sha256(source).hexdigest()
-    path = os.path.join(cache_directory(), f"{digest}.json")
     try:
-        make_directory()
+        path = os.path.join(cache.make_folder(FOLDER), f"{digest}.json")
         if not os.path.isfile(path) or cache.source_digest(path) != digest:
             write_atomic(path, source, private=True)
     except (OSError, VocabularyError):

@@ -46,7 +46,7 @@ def write_atomic(
     path: str | os.PathLike[str],
     data: bytes | list[bytes],
     private: bool = False,
-    unless: Callable[[], bool] | None = None,
+    unless: Callable[[], object] | None = None,
 ) -> None:
     """Write `data`, or its parts, to a new file beside `path`, then rename it over `path`.
 
@@ -59,7 +59,7 @@ def write_atomic(
         private: For caches. The file is readable by its owner only. A link is replaced, because in a shared directory
             it could lead to any file. The rename is not synced: after a power loss the file may be missing and is made
             again.
-        unless: Called if the file exists when the data is complete. If it returns True, the existing file stays:
+        unless: Called if the file exists when the data is complete. If its result is true, the existing file stays:
             processes that write the same file at the same time then map one file, not a copy each.
     """
     target = os.path.abspath(path) if private else os.path.realpath(path)

@@ -89,9 +89,7 @@ def is_strict(unknown_ids: str) -> bool:
 
 def flag(value: Any, name: str) -> bool:
     """Return a bool. Raise TypeError for other types, even for truthy values."""
-    if value is True or value is False:
-        return bool(value)
-    if type(value).__name__ in ("bool_", "bool"):  # NumPy's, by either of its names
+    if type(value).__name__ in ("bool_", "bool"):  # Python's, and NumPy's by either of its names
         return bool(value)
     raise TypeError(f"{name} is {kind(value)}, expected bool")
 
@@ -99,7 +97,8 @@ def flag(value: Any, name: str) -> bool:
 def check_flags(**values: Any) -> None:
     """Check several arguments with `flag`."""
     for name, value in values.items():
-        flag(value, name)
+        if type(value) is not bool:
+            flag(value, name)
 
 
 def text(value: Any, name: str) -> str:

@@ -19,6 +19,7 @@ import pytest
 
 from crayon_hf import CartridgeError, Tokenizer, _core
 from crayon_hf.cartridges import cache
+from crayon_hf.cartridges.source_json import Compiled, Recipe
 from crayon_hf.util import files
 from tests.support.cartridge_cases import signed
 
@@ -189,8 +190,8 @@ def test_cache_that_others_make_meanwhile(source, directory, tmp_path, monkeypat
         assert opened.encode(TEXT).ids == expected
         assert opened.engine_report()["cartridge"] is None
     else:
-        compile_it = functools.partial(appears, call=lambda data: cache.Compiled(_core.compile_tokenizer_json(data)))
-        assert cache.open_source(str(source), cache.Recipe("test", compile_it)).path is None
+        compile_it = functools.partial(appears, call=lambda data: Compiled(_core.compile_tokenizer_json(data)))
+        assert cache.open_source(str(source), Recipe("test", compile_it)).path is None
     assert [entry.name for entry in directory.iterdir()] == [path.name]
 
 
@@ -375,7 +376,7 @@ def test_another_file_under_a_name_that_was_verified(source, directory, tmp_path
     monkeypatch.setattr(cache._Cache, "_recall", recall_and_swap)
     with pytest.raises(CartridgeError, match="damaged"):
         cache.open_cartridge(str(link))
-    assert recalled == ["verified"]
+    assert [fact for _, fact in recalled] == ["verified"]
 
 
 def test_change_that_hides_its_time_is_noticed(source, directory):
@@ -410,7 +411,7 @@ def test_index_that_others_can_write_is_not_believed(source, directory):
     bad[len(bad) // 2] ^= 4
     path.write_bytes(bad)
     forged = cache._Cache()
-    forged._remember(str(path), path.stat(), "verified")
+    forged._remember(str(path), "verified")
     (directory / "index").chmod(0o777)
     Tokenizer.from_file(source)
     assert path.read_bytes() == good

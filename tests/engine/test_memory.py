@@ -102,10 +102,10 @@ def test_processes_share_the_pages(cartridge: Path) -> None:
 @linux
 @pytest.mark.parametrize("name", ["gpt2_like", "llama_like", "t5_like"])
 def test_memory_is_bounded_on_new_words(request: pytest.FixtureRequest, tmp_path: Path, name: str) -> None:
-    """Encoding 2 MB of new words in each round, the caches and the memo grow until they are full; nothing else grows.
+    """Encoding a megabyte of new words in each round, the caches and the memo grow until they are full; nothing else grows.
 
     When they are full depends on the machine: on a busy machine a thread gets its first task late. So rounds repeat
-    until twenty in a row, 40 MB of new words, add almost nothing. A leak would make that impossible.
+    until forty in a row, 40 MB of new words, add almost nothing. A leak would make that impossible.
     """
     path = tmp_path / "vocabulary.dat"
     path.write_bytes(_core.compile_tokenizer_json(source_of(request, name)))
@@ -114,15 +114,17 @@ def test_memory_is_bounded_on_new_words(request: pytest.FixtureRequest, tmp_path
     letters = bytes(b"etaoinshrdlucmfwyp"[i % 18] if i % 7 else 32 for i in range(256))
     rng = random.Random(1)
 
+    def texts():
+        return [rng.randbytes(1 << 16).translate(letters).decode() for _ in range(8)]
+
     def encode():
-        texts = [rng.randbytes(1 << 16).translate(letters).decode() for _ in range(16)]
-        engine.encode_ragged(texts, threads=2)
-        engine.count_tokens(texts, threads=2)
-        engine.encode_ids(texts[0])
+        engine.encode_ragged(texts(), threads=2)
+        engine.count_tokens(texts(), threads=2)
+        engine.encode_ids(texts()[0])
 
     before = settled = resident()
     quiet = rounds = 0
-    while quiet < 20 and rounds < 300:
+    while quiet < 40 and rounds < 600:
         encode()
         rounds += 1
         quiet += 1
@@ -131,7 +133,7 @@ def test_memory_is_bounded_on_new_words(request: pytest.FixtureRequest, tmp_path
     print(json.dumps([quiet, resident() - before]))
     """
     quiet, grown = run(code, path, timeout=120)
-    assert quiet == 20
+    assert quiet == 40
     assert grown < 200  # two generations of a useless memo, and the caches of two threads
 
 

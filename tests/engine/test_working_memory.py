@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -136,6 +137,25 @@ def test_each_thread_of_a_batch_finds_what_it_had(engine: _core.Engine) -> None:
     for _ in range(50):
         assert engine.encode_lists(batch, threads=2) == want
     assert made() - before <= 2
+
+
+@pytest.mark.slow
+def test_threads_share_the_words_that_they_merged(engine: _core.Engine) -> None:
+    """Later passes over half a million words take no more processor time with two threads than with one."""
+    _core._testing.set_working_memory(limit=1 << 30)
+    batch = new_words(1, 500)
+    random.Random(2).shuffle(batch)
+    fastest = []
+    for threads in (1, 2):
+        crayon_hf.trim()
+        engine.encode_lists(batch, threads=threads)
+        times = []
+        for _ in range(3):
+            before = time.process_time()
+            engine.encode_ragged(batch, threads=threads)
+            times.append(time.process_time() - before)
+        fastest.append(min(times))
+    assert fastest[1] < 2 * fastest[0], fastest
 
 
 FORK = """

@@ -38,6 +38,9 @@ def check(tool: str, root: Path, files: dict[str, str]) -> tuple[int, str]:
         ("src/engine/bare.cpp", '#include "bits.h"', "not found"),
         ("src/engine/dots.cpp", '#include "../support/bits.h"', "not found"),
         ("src/engine/python.cpp", "#include <pybind11/pybind11.h>", "only bindings"),
+        ("src/encode/memo/good.cpp", "", ""),
+        ("src/encode/memo/up.cpp", '#include "engine/engine.cpp"', "above encode/memo"),
+        ("src/encode/stray.cpp", "", "in no folder"),
         ("src/engine/deep/stray.cpp", "", "in no folder"),
     ],
 )

@@ -5,8 +5,8 @@
 #include <csignal>
 #include <cstdio>
 
-#include "bpe/word_block.h"
 #include "check.h"
+#include "encode/memo/word_block.h"
 
 using namespace crayon;
 

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "bpe/memo.h"
 #include "check.h"
+#include "encode/memo/memo.h"
 #include "support/memory_limit.h"
 
 using namespace crayon;

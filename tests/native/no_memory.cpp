@@ -5,8 +5,9 @@
 #include <new>
 #include <vector>
 
-#include "batch/task_runner.h"
 #include "check.h"
+#include "engine/leased_tasks.h"
+#include "engine/scratch.h"
 #include "support/memory_limit.h"
 
 using namespace crayon;

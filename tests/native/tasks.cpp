@@ -1,9 +1,9 @@
-// Tests the threads that run tasks (batch/task_runner.h).
+// Tests the threads that run tasks (encode/run/task_runner.h).
 #include <chrono>
 #include <stdexcept>
 
-#include "batch/task_runner.h"
 #include "check.h"
+#include "encode/run/task_runner.h"
 
 using namespace crayon;
 

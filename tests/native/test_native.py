@@ -16,7 +16,7 @@ from native_build import INCLUDES, ROOT, WARNINGS, Ninja, cached
 
 ENGINE = [
     "cpp/src/support/base64.cpp",
-    "cpp/src/bpe/memo.cpp",
+    "cpp/src/encode/memo/memo.cpp",
     "cpp/src/support/control_groups.cpp",
     "cpp/src/support/cores.cpp",
     "cpp/src/support/held_file.cpp",

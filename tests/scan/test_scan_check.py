@@ -33,8 +33,9 @@ MIXED = (
 
 PROGRAMS = ("scan_check", "utf8_check")
 SOURCES = (
-    *("cpp/src/simd/", "cpp/src/bpe/merge_batch_avx", "cpp/src/scan/pattern_families.cpp", "cpp/src/support/cpu.cpp"),
-    *("cpp/src/unicode/unicode.cpp", "cpp/src/unicode/utf8_shape.cpp", "cpp/src/engine/text_view.cpp"),
+    *("cpp/src/simd/", "cpp/src/encode/merger/merge_batch_avx", "cpp/src/scan/pattern_families.cpp"),
+    *("cpp/src/support/cpu.cpp", "cpp/src/unicode/unicode.cpp", "cpp/src/unicode/utf8_shape.cpp"),
+    "cpp/src/texts/text_view.cpp",
 )
 """The beginnings of the paths of the engine's sources that the programs need."""
 

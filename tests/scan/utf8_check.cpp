@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "checks.h"
-#include "crayon/engine/text_view.h"
 #include "crayon/simd/kernels.h"
+#include "crayon/texts/text_view.h"
 #include "crayon/unicode/unicode.h"
 #include "simd/json_line.h"
 #include "unicode/utf8_chars.h"

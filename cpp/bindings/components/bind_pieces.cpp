@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crayon/bpe/piece_merges.h"
+#include "crayon/formats/piece_merges.h"
 
 namespace py = pybind11;
 

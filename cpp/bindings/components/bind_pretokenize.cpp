@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "crayon/engine/text_view.h"
 #include "crayon/scan/pattern_families.h"
 #include "crayon/support/cpu.h"
 #include "crayon/support/error.h"
+#include "crayon/texts/text_view.h"
 #include "crayon/unicode/unicode.h"
 
 namespace py = pybind11;

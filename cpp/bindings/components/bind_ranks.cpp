@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "crayon/bpe/rank_file.h"
+#include "crayon/formats/rank_file.h"
 
 namespace py = pybind11;
 

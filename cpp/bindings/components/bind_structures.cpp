@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "crayon/bpe/rank_merges.h"
 #include "crayon/cartridge/cartridge_v2.h"
 #include "crayon/cartridge/double_array.h"
+#include "crayon/formats/rank_merges.h"
 #include "crayon/json/json.h"
 #include "crayon/json/model_text.h"
 #include "crayon/json/scores.h"
 #include "crayon/support/error.h"
-#include "engine/backward_match.h"
 #include "json/model_writer.h"
+#include "pipeline/backward_match.h"
 
 namespace py = pybind11;
 

@@ -6,8 +6,8 @@
 
 #include "bindings/arrays.h"
 #include "bindings/inputs.h"
-#include "crayon/batch/flat_texts.h"
 #include "crayon/support/error.h"
+#include "crayon/texts/flat_texts.h"
 #include "device_array.h"
 #include "device_memory.h"
 #include "flat_input.h"

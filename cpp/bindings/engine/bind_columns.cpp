@@ -3,7 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/inputs.h"
-#include "crayon/batch/columns.h"
+#include "crayon/encode/sinks/columns.h"
 #include "crayon/support/error.h"
 
 namespace crayon::python {

@@ -3,7 +3,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/inputs.h"
-#include "crayon/batch/batch.h"
+#include "crayon/encode/sinks/batch.h"
 
 namespace crayon::python {
 namespace {

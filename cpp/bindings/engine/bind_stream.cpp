@@ -5,7 +5,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/buffer_view.h"
-#include "crayon/batch/stream_encoder.h"
+#include "crayon/encode/sinks/stream_encoder.h"
 
 namespace crayon::python {
 namespace {

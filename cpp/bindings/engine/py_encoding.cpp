@@ -1,5 +1,5 @@
 #include "bindings/inputs.h"
-#include "crayon/batch/batch.h"
+#include "crayon/encode/sinks/batch.h"
 
 namespace crayon::python {
 

@@ -4,7 +4,7 @@
 #include "bindings/arrays.h"
 #include "bindings/buffer_view.h"
 #include "bindings/inputs.h"
-#include "crayon/batch/json_lines.h"
+#include "crayon/texts/json_lines.h"
 
 namespace crayon::python {
 namespace {

@@ -3,7 +3,8 @@
 
 #include "bindings/arrays.h"
 #include "bindings/buffer_view.h"
-#include "crayon/batch/ranges.h"
+#include "crayon/encode/sinks/ranges.h"
+#include "crayon/texts/text_ranges.h"
 
 namespace crayon::python {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 template <typename Id>
 py::tuple encode(const Engine& self, const BufferView& view, const RangeArrays& ranges, const EncodeOptions& options,
                  const Suffix& suffix, size_t threads) {
-    RangeIds<Id> made;
+    RaggedIds<Id> made;
     {
         const py::gil_scoped_release release;
         const std::vector<TextView> texts = texts_of_ranges(view.all(), ranges.begins(), ranges.ends(), ranges.size());

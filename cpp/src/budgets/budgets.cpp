@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <string>
 
-#include "batch/task_runner.h"
 #include "budgets/text_parts.h"
-#include "crayon/batch/batch.h"
 #include "crayon/budgets/text_index.h"
+#include "crayon/encode/run/thread_count.h"
 #include "crayon/support/error.h"
+#include "encode/plan/make_tasks.h"
+#include "engine/leased_tasks.h"
 
 namespace crayon {
 namespace {

@@ -1,13 +1,13 @@
-// Encodes parts of a text that seams divide (engine/seam_finder.h).
+// Encodes parts of a text that seams divide (encode/cutter/seam_finder.h).
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
 #include "crayon/engine/engine.h"
-#include "crayon/engine/text_view.h"
 #include "crayon/support/id_buffer.h"
-#include "engine/seam_finder.h"
+#include "crayon/texts/text_view.h"
+#include "encode/cutter/seam_finder.h"
 
 namespace crayon {
 

@@ -13,9 +13,9 @@
 #include "crayon/json/json.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/error.h"
-#include "engine/vocabulary.h"
 #include "json/json_difference.h"
 #include "models/model_common.h"
+#include "pipeline/vocabulary.h"
 #include "post/post_process_json.h"
 #include "unicode/byte_level.h"
 

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bpe/byte_cuts.h"
-#include "bpe/merge.h"
-#include "bpe/reachable_merges.h"
-#include "bpe/word_table.h"
 #include "compiler/merge_tables.h"
 #include "compiler/tokenizer_json.h"
 #include "crayon/cartridge/cartridge.h"
 #include "crayon/support/error.h"
-#include "engine/pipeline.h"
-#include "engine/vocabulary.h"
+#include "encode/memo/word_table.h"
+#include "encode/merger/byte_cuts.h"
+#include "encode/merger/merge.h"
+#include "encode/merger/reachable_merges.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/vocabulary.h"
 #include "unicode/byte_level.h"
 
 namespace crayon {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "bpe/merge.h"
 #include "crayon/cartridge/cartridge.h"
+#include "encode/merger/merge.h"
 
 namespace crayon {
 

@@ -5,14 +5,14 @@
 #include <limits>
 #include <vector>
 
-#include "bpe/char_pairs.h"
-#include "bpe/merge.h"
-#include "bpe/reachable_merges.h"
 #include "compiler/merge_tables.h"
 #include "compiler/model_spec.h"
 #include "crayon/cartridge/double_array.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
+#include "encode/merger/char_pairs.h"
+#include "encode/merger/merge.h"
+#include "encode/merger/reachable_merges.h"
 #include "models/model_common.h"
 
 namespace crayon {

@@ -7,9 +7,9 @@
 
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
-#include "engine/pipeline.h"
 #include "models/model_common.h"
 #include "models/token_index.h"
+#include "pipeline/pipeline.h"
 #include "unicode/byte_level.h"
 
 namespace crayon {

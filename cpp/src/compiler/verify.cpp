@@ -7,10 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "bpe/byte_cuts.h"
-#include "bpe/merge.h"
-#include "bpe/reachable_merges.h"
-#include "bpe/word_table.h"
 #include "compiler/merge_tables.h"
 #include "compiler/model_spec.h"
 #include "crayon/cartridge/cartridge.h"
@@ -21,9 +17,13 @@
 #include "crayon/support/error.h"
 #include "crayon/support/xxh64.h"
 #include "crayon/unicode/unicode.h"
-#include "engine/pipeline.h"
-#include "engine/vocabulary.h"
+#include "encode/memo/word_table.h"
+#include "encode/merger/byte_cuts.h"
+#include "encode/merger/merge.h"
+#include "encode/merger/reachable_merges.h"
 #include "models/model_common.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/vocabulary.h"
 #include "unicode/byte_level.h"
 
 namespace crayon {

@@ -5,6 +5,12 @@
 namespace crayon {
 namespace {
 
+WordIds& word_ids_of(const ByteLevelTables& t, Scratch& s, size_t which) {
+    std::unique_ptr<WordIds>& words = s.words[which];
+    if (words == nullptr) words = std::make_unique<WordIds>(t.kernels, s.memos == nullptr ? nullptr : s.memos + which);
+    return *words;
+}
+
 // The ids of a pretoken that neither a cache nor the word table has. Cuts it into parts that merging never joins
 // (byte_cuts.h), and looks these up, because text without spaces repeats the same few characters and pairs.
 void merge_pretoken(const ByteLevelTables& t, Bytes word, Scratch& s, IdBuffer* out) {
@@ -24,10 +30,10 @@ void merge_pretoken(const ByteLevelTables& t, Bytes word, Scratch& s, IdBuffer* 
     // With ignore_merges the word table also has tokens that merging does not make.
     const bool all_merged = !(t.cartridge.program().flags & kIgnoreMerges);
     const WordMaker maker{merge, true, all_merged ? t.cartridge.word_table : Array<WordEntry>(), &t.merges, true};
-    if (s.parts == nullptr) s.parts = std::make_unique<WordIds>(t.kernels, s.memos == nullptr ? nullptr : s.memos + 1);
+    WordIds& parts = word_ids_of(t, s, Scratch::kParts);
     for (size_t n = 1;; n = 0) {
         while (n < WordIds::kBlock && ends[n] < word.size) ends[++n] = walk.next();
-        s.parts->encode(word, n, TouchingWords{ends}, maker, out, [](size_t, size_t) {});
+        parts.encode(word, n, TouchingWords{ends}, maker, out, [](size_t, size_t) {});
         if (ends[n] == word.size) return;
         ends[0] = ends[n];
     }
@@ -44,18 +50,13 @@ size_t match_word(const ByteLevelTables& t, Bytes word, IdBuffer* out) {
     return out->size() - before;
 }
 
-WordIds& words_of(const ByteLevelTables& t, Scratch& s) {
-    if (!s.words) s.words.emplace(t.kernels, s.memos);
-    return *s.words;
-}
-
 // Cuts one pretoken at seams (MatchSeams), if it can, and then into longest tokens. Returns the number of ids.
 size_t match_pretoken(const ByteLevelTables& t, Bytes text, Scratch& s, IdBuffer* out) {
     const size_t before = out->size();
     if (t.seams == nullptr) return match_word(t, text, out);
     const auto make = [&](Bytes word, IdBuffer* ids) { match_word(t, word, ids); };
     const auto encode = [&](Bytes rest, const Piece* words, size_t n) {
-        words_of(t, s).encode(rest, words, n, WordMaker{make}, out);
+        word_ids_of(t, s, Scratch::kWords).encode(rest, words, n, WordMaker{make}, out);
     };
     match_word(t, t.seams->cut(text, encode), out);
     return out->size() - before;
@@ -80,7 +81,7 @@ void encode_block(const ByteLevelTables& t, Bytes text, size_t n, Words words, S
     };
     const WordMaker maker =
         t.match != nullptr ? WordMaker{make} : WordMaker{make, true, t.cartridge.word_table, &t.merges, true};
-    words_of(t, s).encode(text, n, words, maker, out, on_word);
+    word_ids_of(t, s, Scratch::kWords).encode(text, n, words, maker, out, on_word);
 }
 
 }  // namespace

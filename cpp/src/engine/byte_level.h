@@ -3,14 +3,14 @@
 
 #include <vector>
 
-#include "bpe/byte_cuts.h"
-#include "bpe/merge.h"
 #include "crayon/cartridge/cartridge.h"
 #include "crayon/models/longest_match.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/scan/pattern_families.h"
 #include "crayon/support/bytes.h"
 #include "crayon/support/id_buffer.h"
+#include "encode/merger/byte_cuts.h"
+#include "encode/merger/merge.h"
 #include "engine/scratch.h"
 #include "models/match_seams.h"
 

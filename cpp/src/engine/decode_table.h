@@ -11,7 +11,7 @@
 
 #include "crayon/decoders/decoders.h"
 #include "crayon/support/bytes.h"
-#include "engine/vocabulary.h"
+#include "pipeline/vocabulary.h"
 
 namespace crayon {
 

@@ -4,8 +4,8 @@
 
 #include "crayon/engine/engine.h"
 #include "crayon/support/error.h"
+#include "encode/cutter/seam_finder.h"
 #include "engine/engine_impl.h"
-#include "engine/seam_finder.h"
 #include "engine/text_walk.h"
 
 namespace crayon {
@@ -217,18 +217,16 @@ size_t Engine::first_part(const Sequence& first, const Sequence* pair, const Enc
 }
 
 Encoding Engine::encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& s) const {
-    if (size_t size = first_part(first, pair, options)) {
-        const Bytes text = first.parts[0];
-        const size_t most = tokens_left(false, options);
+    if (const size_t size = first_part(first, pair, options)) {
         std::vector<EncodingPart> parts;
-        SeamFinder cuts(impl_->seams.of_encodings(*this, options.special_as_text), text);
-        for (size_t n = 0; n <= most && !cuts.is_done(); size *= 2) {
-            const size_t from = cuts.done();
-            parts.push_back(encode_part(text.slice(from, cuts.next(size)), options, from > 0, s));
-            n += parts.back().encoding.size();
-        }
+        const auto encode = [&](size_t from, size_t to) {
+            parts.push_back(encode_part(first.parts[0].slice(from, to), options, from > 0, s));
+            return parts.back().encoding.size();
+        };
+        const bool is_cut = encode_head(impl_->encoding_seams(options.special_as_text), first.parts[0], size,
+                                        tokens_left(false, options), encode);
         Encoding out = post_process(crayon::join(parts.data(), parts.size()), nullptr, options);
-        out.is_cut = !cuts.is_done();
+        out.is_cut = is_cut;
         return out;
     }
     FullEncoder encoder(*this, *impl_, options, s);

@@ -6,9 +6,9 @@
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
+#include "encode/cutter/seam_finder.h"
 #include "engine/engine_impl.h"
 #include "engine/scratch.h"
-#include "engine/seam_finder.h"
 #include "engine/text_walk.h"
 #include "json/model_writer.h"
 #include "models/model_common.h"
@@ -41,9 +41,7 @@ void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) 
     list.text.assign(text, false);
     list.pieces.assign(1, {0, size});
     p.pipeline.words_to_mark()->split(&list);
-    const size_t before = out->size();
     p.pipeline.model->encode_words(text, list.pieces.data(), list.pieces.size(), s.model.get(), out);
-    map_unknown_ids(p.unknown, before, out);
 }
 
 // Returns the requirements that a text must fulfil to be cut, before its spaces become U+2581. Returns nothing if a
@@ -123,10 +121,7 @@ bool encode_spaced(const Engine::Impl& p, Bytes text, bool continues, Scratch& s
             list.text.text != s.normalized.text)
             return false;
     }
-    const size_t before = out->size();
-    if (!p.pipeline.model->encode_spaced(text, p.spaced->prepends && !continues, s.model.get(), out)) return false;
-    map_unknown_ids(p.unknown, before, out);
-    return true;
+    return p.pipeline.model->encode_spaced(text, p.spaced->prepends && !continues, s.model.get(), out);
 }
 
 // A model that transformers builds from Python's numbers has "nearest_scores": true. A JSON string cannot contain these
@@ -164,7 +159,6 @@ void Engine::prepare(std::vector<uint32_t> specials) {
     impl_ = std::make_unique<Impl>();
     Impl& p = *impl_;
     p.kernels = &selected_kernels();
-    p.flavor = Flavor(cartridge_.program().flavor);
     try {
         p.pipeline = make_pipeline(components_, cartridge_, *p.kernels, is_greedy() ? &specials : nullptr);
     } catch (const Error& error) {
@@ -280,26 +274,25 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
     const Impl& p = *impl_;
     const ByteLevelTables tables = p.tables(cartridge_);
     const auto on_added = [&](uint32_t id, Bytes, const Origin&) { out->push(int32_t(id)); };
-    const auto on_scanned = [&](Bytes piece, const Origin&) {
-        const size_t before = out->size();
-        encode_scanned(tables, prefixed(p, piece, s), s, out, nullptr);
-        map_unknown_ids(p.unknown, before, out);
-    };
-    const auto on_text = [&](Bytes piece, const Origin& place) {
+    const auto encode = [&](Bytes piece, const Origin& place) {
+        if (p.pipeline.scan != nullptr) return encode_scanned(tables, prefixed(p, piece, s), s, out, nullptr);
         if (p.pipeline.words_to_mark() && place.unplaced == 0) return encode_words(p, piece, s, out);
         const PieceList& list = cut_text(p, piece, place, false, s);
-        if (p.on_bytes()) {
-            const size_t before = out->size();
-            encode_pieces(tables, list.text.text, list.pieces, s, out, nullptr);
-            return map_unknown_ids(p.unknown, before, out);
-        }
-        const size_t before = out->size();
+        if (p.on_bytes()) return encode_pieces(tables, list.text.text, list.pieces, s, out, nullptr);
         p.pipeline.model->encode(Bytes(list.text.text), list.pieces.data(), list.pieces.size(), s.model.get(), out);
+    };
+    const auto on_text = [&](Bytes piece, const Origin& place) {
+        const size_t before = out->size();
+        encode(piece, place);
         map_unknown_ids(p.unknown, before, out);
     };
-    const auto on_raw = [&](Bytes piece, bool goes_on) { return encode_spaced(p, piece, goes_on, s, out); };
-    if (p.pipeline.scan != nullptr)
-        return walk_text(p, text, special_as_text, false, s, on_added, on_scanned, continues);
+    const auto on_raw = [&](Bytes piece, bool goes_on) {
+        const size_t before = out->size();
+        const bool is_done = encode_spaced(p, piece, goes_on, s, out);
+        map_unknown_ids(p.unknown, before, out);
+        return is_done;
+    };
+    if (p.pipeline.scan != nullptr) return walk_text(p, text, special_as_text, false, s, on_added, on_text, continues);
     const auto on_part = [&](size_t from, size_t to) {
         walk_text(p, text.slice(from, to), special_as_text, p.aligns_ids(), s, on_added, on_text, continues || from > 0,
                   p.words_only(), on_raw);
@@ -439,6 +432,10 @@ size_t Engine::special_tokens_added(bool is_pair) const {
 
 size_t Engine::tokens_left(bool is_pair, const EncodeOptions& options) const {
     return options.truncation->max_length - (options.add_special_tokens ? special_tokens_added(is_pair) : 0);
+}
+
+const Seams& Engine::seams(bool special_as_text) const {
+    return impl_->seams.get(impl_->pipeline, *impl_->vocabulary, special_as_text);
 }
 
 const Surround* Engine::surround(bool is_pair, bool add_special_tokens) const {

@@ -3,38 +3,24 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 
-#include "bpe/byte_cuts.h"
-#include "bpe/merge.h"
 #include "crayon/engine/engine.h"
 #include "crayon/post/post_process.h"
+#include "encode/cutter/seams.h"
+#include "encode/merger/byte_cuts.h"
+#include "encode/merger/merge.h"
 #include "engine/byte_level.h"
 #include "engine/decode_table.h"
-#include "engine/pipeline.h"
 #include "engine/scratch_pool.h"
-#include "engine/vocabulary.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/vocabulary.h"
 
 namespace crayon {
 
-// An engine's seams (seams.h) for ids, built at first use.
-class LazySeams {
-  public:
-    ~LazySeams();
-    const Seams& get(const Engine& engine, bool special_as_text) const;
-    // Seams that also hold for offsets: Seams::of_encodings.
-    const Seams& of_encodings(const Engine& engine, bool special_as_text) const;
-
-  private:
-    mutable std::atomic<const Seams*> made_[4] =
-        {};  // for ids: special tokens are searched, special tokens are text; then the same two for offsets
-};
-
 struct Engine::Impl {
     const Kernels* kernels;
-    Flavor flavor;
     Pipeline pipeline;
     std::optional<Vocabulary> vocabulary;
     mutable LazyDecodeTable decode_table;
@@ -47,6 +33,9 @@ struct Engine::Impl {
     std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();  // shared by engines that give words the same
                                                                           // ids
 
+    const Seams& encoding_seams(bool special_as_text) const {
+        return seams.of_encodings(pipeline, *vocabulary, special_as_text);
+    }
     // Whether ids depend on alignments.
     bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }
     // For a model that takes text before its spaces become U+2581 (Model::encode_spaced): the normalizer's changes, and

@@ -3,17 +3,16 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "bpe/memo.h"
-#include "bpe/merge.h"
-#include "bpe/word_ids.h"
 #include "crayon/models/models.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/id_buffer.h"
-#include "engine/added_matcher.h"
+#include "encode/memo/memo.h"
+#include "encode/memo/word_ids.h"
+#include "encode/merger/merge.h"
+#include "pipeline/added_matcher.h"
 
 namespace crayon {
 
@@ -24,8 +23,9 @@ class Scratch {
 
     Memo* const memos;
     Merger merger;
-    std::optional<WordIds> words;    // for byte-level tables
-    std::unique_ptr<WordIds> parts;  // for the parts of pretokens that are cut before merging
+    // For byte-level tables: the caches of pretokens, and of the parts that pretokens are cut into before merging.
+    enum { kWords, kParts, kCaches };
+    std::unique_ptr<WordIds> words[kCaches];
     size_t ends[WordIds::kBlock + 1];
     std::vector<MatchedPart> matched, inner_matched;
     AlignedText normalized;
@@ -41,8 +41,8 @@ class Scratch {
 
     // Releases the memo between calls.
     void rest() {
-        if (words) words->rest();
-        if (parts != nullptr) parts->rest();
+        for (const auto& cache : words)
+            if (cache != nullptr) cache->rest();
         if (model != nullptr) model->rest();
     }
 
@@ -67,8 +67,8 @@ class Scratch {
     // The number of allocated bytes, small allocations not counted.
     size_t bytes() const {
         size_t bytes = sizeof *this + merger.bytes() + 4 * ids.capacity();
-        if (words) bytes += words->bytes() - sizeof *words;
-        if (parts != nullptr) bytes += parts->bytes();
+        for (const auto& cache : words)
+            if (cache != nullptr) bytes += cache->bytes();
         if (model != nullptr) bytes += model->bytes();
         for (const AlignedText* text : {&normalized, &pieces.text, &pieces.spare_text})
             bytes += text->text.capacity() + text->alignments.capacity() * sizeof(Alignment);

@@ -9,9 +9,9 @@
 #include <malloc.h>
 #endif
 
-#include "bpe/memo.h"
 #include "crayon/engine/working_memory.h"
 #include "crayon/support/kept_blocks.h"
+#include "encode/memo/memo.h"
 #include "engine/scratch.h"
 #include "support/coarse_clock.h"
 #include "support/memory_limit.h"

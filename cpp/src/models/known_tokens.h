@@ -1,15 +1,15 @@
-// Caches the tokens of words in WordIds (bpe/word_ids.h), which caches numbers: packs each token's id and size into a
-// number.
+// Caches the tokens of words in WordIds (encode/memo/word_ids.h), which caches numbers: packs each token's id and size
+// into a number.
 #pragma once
 
 #include <cassert>
 #include <cstdint>
 #include <vector>
 
-#include "bpe/word_ids.h"
 #include "crayon/models/models.h"
 #include "crayon/support/bytes.h"
 #include "crayon/support/id_buffer.h"
+#include "encode/memo/word_ids.h"
 
 namespace crayon {
 

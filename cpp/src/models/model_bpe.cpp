@@ -6,12 +6,12 @@
 #include <memory>
 #include <optional>
 
-#include "bpe/bpe_dropout.h"
-#include "bpe/char_pairs.h"
-#include "bpe/merge.h"
-#include "bpe/spaced_pairs.h"
-#include "bpe/word_ids.h"
 #include "crayon/support/error.h"
+#include "encode/memo/word_ids.h"
+#include "encode/merger/bpe_dropout.h"
+#include "encode/merger/char_pairs.h"
+#include "encode/merger/merge.h"
+#include "encode/merger/spaced_pairs.h"
 #include "models/known_tokens.h"
 #include "models/model_common.h"
 #include "support/bits.h"

@@ -7,9 +7,9 @@
 #include <queue>
 #include <unordered_map>
 
-#include "bpe/word_ids.h"
 #include "crayon/cartridge/double_array.h"
 #include "crayon/support/error.h"
+#include "encode/memo/word_ids.h"
 #include "models/model_common.h"
 
 namespace crayon {

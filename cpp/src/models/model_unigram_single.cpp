@@ -22,8 +22,8 @@
 #include <limits>
 #include <memory>
 
-#include "bpe/word_ids.h"
 #include "crayon/support/error.h"
+#include "encode/memo/word_ids.h"
 #include "models/model_common.h"
 
 namespace crayon {

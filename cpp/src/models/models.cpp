@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "bpe/word_ids.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/error.h"
+#include "encode/memo/word_ids.h"
 #include "models/known_tokens.h"
 #include "models/model_common.h"
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <string_view>
 
-#include "bpe/merge.h"
 #include "crayon/support/error.h"
+#include "encode/merger/merge.h"
 #include "engine/engine_impl.h"
 #include "models/model_common.h"
 #include "unicode/utf8_chars.h"

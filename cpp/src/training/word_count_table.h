@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "bpe/word_table.h"
 #include "crayon/support/bytes.h"
 #include "crayon/training/training.h"
+#include "encode/memo/word_table.h"
 #include "support/zeroed_memory.h"
 
 namespace crayon {

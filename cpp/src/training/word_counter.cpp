@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "batch/task_runner.h"
-#include "batch/text_tasks.h"
-#include "crayon/batch/batch.h"
+#include "crayon/encode/run/thread_count.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
+#include "encode/plan/text_tasks.h"
+#include "encode/run/task_runner.h"
 #include "training/word_tally.h"
 
 namespace crayon {
@@ -35,7 +35,7 @@ struct WordCounter::Impl {
         : engine(std::move(e)),
           threads(thread_count(n)),
           counts_added(with_added),
-          seams(Seams::of_words(engine->impl())) {}
+          seams(Seams::of_words(engine->impl().pipeline, *engine->impl().vocabulary)) {}
 
     const std::shared_ptr<const Engine> engine;
     const size_t threads;

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "batch/task_runner.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/bytes.h"
+#include "encode/run/task_runner.h"
 #include "engine/engine_impl.h"
 #include "engine/scratch.h"
 #include "training/word_count_table.h"

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import reference_of
+from crayon_hf.cartridges.source_json import beside, reference_of
 from crayon_hf.errors import CrayonError, HubError, MissingExtraError, UnsupportedError
 from crayon_hf.formats import convert
 from crayon_hf.formats.names import NameKind, looks_like_path, resolve, unknown_name
@@ -242,7 +242,7 @@ class _Resolver:
         """Return the subject of a cartridge, whose metadata names its reference."""
         path = os.path.abspath(self.file)
         engine = cache.open_cartridge(path)
-        json = path.removesuffix(".dat") + ".json"
+        json = beside(path)
         if not os.path.isfile(json) or cache.source_digest(json) != engine.source_digest:
             raise TargetError(f"{path}: {json}, which it was compiled from, is missing or has changed")
         reference = reference_of(engine.metadata)

@@ -15,7 +15,7 @@ import tiktoken
 import tokenizers
 
 from crayon_hf import Tokenizer, _core
-from crayon_hf.cartridges.source_json import Source
+from crayon_hf.cartridges.source_json import OpenedSource, Source
 from crayon_hf.formats import convert, crayon_v2, gguf, tekken
 from crayon_hf.formats import sentencepiece as models
 from crayon_hf.formats import tiktoken as rank_files
@@ -114,7 +114,7 @@ def read_sentencepiece(data: bytes) -> None:
     opened = converted(partial(models.read_sentencepiece, opening=True), data)
     engine = opened and converted(lambda _: _core.Engine.from_bytes(opened_cartridge(opened)), data)
     if engine is not None and library is not None:
-        tokenizer = Tokenizer._of(TokenizerState(engine, Source(None)))
+        tokenizer = Tokenizer._of(TokenizerState(OpenedSource(engine, Source(None))))
         for text in PROBES:
             found = converted(lambda _, text=text: tokenizer.encode(text, add_special_tokens=False).ids, data)
             if found is not None:

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "crayon/batch/batch.h"
-#include "crayon/batch/json_lines.h"
-#include "crayon/batch/ranges.h"
-#include "crayon/engine/text_view.h"
+#include "crayon/encode/sinks/batch.h"
+#include "crayon/encode/sinks/ranges.h"
+#include "crayon/texts/json_lines.h"
+#include "crayon/texts/text_ranges.h"
+#include "crayon/texts/text_view.h"
 #include "crayon/unicode/unicode.h"
 #include "support.h"
 #include "unicode/utf8_chars.h"

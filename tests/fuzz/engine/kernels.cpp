@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "crayon/batch/batch.h"
+#include "crayon/encode/sinks/batch.h"
 #include "crayon/support/error.h"
 #include "gpu/encoder.h"
 #include "gpu/host_device.h"

@@ -6,13 +6,14 @@
 #include <exception>
 #include <map>
 
-#include "crayon/batch/batch.h"
-#include "crayon/batch/columns.h"
-#include "crayon/batch/ranges.h"
-#include "crayon/batch/stream_encoder.h"
 #include "crayon/budgets/budgets.h"
 #include "crayon/compiler/compiler.h"
+#include "crayon/encode/sinks/batch.h"
+#include "crayon/encode/sinks/columns.h"
+#include "crayon/encode/sinks/ranges.h"
+#include "crayon/encode/sinks/stream_encoder.h"
 #include "crayon/support/error.h"
+#include "crayon/texts/text_ranges.h"
 #include "crayon/unicode/unicode.h"
 
 namespace crayon::fuzz {
@@ -203,7 +204,7 @@ void check_batches(const Engine& engine, const std::string& text, const EncodeOp
 
     const size_t cut = character_starts(text)[characters_of(text) / 2];
     const int64_t begins[] = {0, 0, int64_t(cut)}, ends[] = {int64_t(text.size()), int64_t(cut), int64_t(text.size())};
-    const RangeIds<uint32_t> found =
+    const RaggedIds<uint32_t> found =
         encode_ranges<uint32_t>(engine, texts_of_ranges(text, begins, ends, 3), options, {}, 2);
     Outcome of_range;
     of_range.ids.assign(found.ids.data(), found.ids.data() + found.splits[1]);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "crayon/engine/engine.h"
-#include "crayon/engine/text_view.h"
+#include "crayon/texts/text_view.h"
 #include "crayon/training/training.h"
 
 namespace crayon {
