@@ -298,7 +298,6 @@ bool MemoReader::refresh() {
     const bool rests = newer_.generation == nullptr && newer_.number != 0;
     if (rests || memo_->newest_.load(std::memory_order_relaxed) != newer_.generation) return change();
     if (newer_.generation == nullptr) return false;
-    newer_.table = newer_.generation->table();
     free_smaller_tables();
     return false;
 }
@@ -315,11 +314,13 @@ bool MemoReader::change() {
     return is_gone;
 }
 
-// Frees tables that were replaced, if no other reader may read them: the memo and this reader have the two holds, and a
-// later reader loads the newest table.
+// Moves to the newest table, and frees those that it replaced if no other reader may read them: the memo and this
+// reader have the two holds. The table is loaded before the holds are counted, so a later reader loads it or a larger
+// one.
 void MemoReader::free_smaller_tables() {
     MemoGeneration* const own = newer_.generation;
-    if (own->holds() == 2 && memo_->newest_.load() == own) own->free_smaller_tables(own->table());
+    newer_.table = own->table();
+    if (own->holds() == 2 && memo_->newest_.load() == own) own->free_smaller_tables(newer_.table);
 }
 
 // Begins the memo's first generation, unless another thread has.

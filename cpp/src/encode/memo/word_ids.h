@@ -73,16 +73,16 @@ class WordIds {
             const WordEntry& entry = *b.entries[i];
             std::memcpy(to, entry.ids, sizeof entry.ids);
             size_t count = word_ids(entry);
-            if (count == kRecorded && maker.is_id_per_byte) {
+            if (count <= kWordIds) {
+                to += count;
+            } else if (count == kRecorded && maker.is_id_per_byte) {
                 count = memo_.record_of(entry).copy(reinterpret_cast<uint32_t*>(to));
                 to += count;
                 ++n_recorded_;
-            } else if (count > kWordIds) {
+            } else {
                 out->advance(size_t(to - out->end()));
                 count = write_kept(word_at(i), entry, maker, out);
                 to = maker.is_id_per_byte || i + 1 == n ? out->end() : reserve(i + 1);
-            } else {
-                to += count;
             }
             on_word(i, count);
         }
