@@ -62,7 +62,7 @@ class WordIds {
             by_memo ? memo_.look_up(n, b.keys, b.buckets, b.entries, b.missed) : b.look_up(n, cache_, kernels_);
         if (n_missed > 0) resolve_misses(n_missed, by_memo, word_at, maker);
         if (n_recorded_ > kBlock / 16) prefetch_records(n);
-        n_recorded_ = 0;
+        uint32_t n_recorded = 0;
         // Always writes the entry's four ids: cheaper than a branch on their number.
         const auto reserve = [&](size_t i) {
             out->reserve_more(maker.is_id_per_byte ? words.end(n - 1) - words.start(i) + kWordIds : (n - i) * kWordIds);
@@ -73,12 +73,12 @@ class WordIds {
             const WordEntry& entry = *b.entries[i];
             std::memcpy(to, entry.ids, sizeof entry.ids);
             size_t count = word_ids(entry);
-            if (count <= kWordIds) {
+            if (count <= kWordIds) [[likely]] {
                 to += count;
             } else if (count == kRecorded && maker.is_id_per_byte) {
                 count = memo_.record_of(entry).copy(reinterpret_cast<uint32_t*>(to));
                 to += count;
-                ++n_recorded_;
+                ++n_recorded;
             } else {
                 out->advance(size_t(to - out->end()));
                 count = write_kept(word_at(i), entry, maker, out);
@@ -87,6 +87,7 @@ class WordIds {
             on_word(i, count);
         }
         out->advance(size_t(to - out->end()));
+        n_recorded_ = n_recorded;
         if (!by_memo) b.keep_made(n_missed, &cache_);
         choose(n);
     }
