@@ -171,3 +171,15 @@ def test_more_long_words_than_a_cache_has_room_for(limit: int) -> None:
             check(engine, part, want)
     finally:
         _core._testing.set_working_memory()
+
+
+def test_words_beyond_the_largest_cache() -> None:
+    """After some laps over more words than the largest cache holds, threads ask the memo first."""
+    engine, rng = opened(document()), random.Random(7)
+    words = [f" {''.join(rng.choices('abcdefghij', k=rng.choice((6, 7, 18))))}".encode() for _ in range(3 << MOST)]
+    text = b"".join(words)
+    first = list(engine.encode_bytes(text))
+    some = BLOCK * 16
+    assert first[: len(oracle(engine)(words[:some]))] == oracle(engine)(words[:some])
+    for _ in range(2):
+        assert list(engine.encode_bytes(text)) == first

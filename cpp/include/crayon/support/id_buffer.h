@@ -86,7 +86,10 @@ class GrowingIds {
         size_t capacity = capacity_ + capacity_ / 2;
         if (capacity < needed) capacity = needed;
         if (capacity < 1024) capacity = 1024;
-        if (capacity > SIZE_MAX / sizeof *data_) throw std::bad_alloc();
+        if (capacity > SIZE_MAX / sizeof *data_ - kHugePage) throw std::bad_alloc();
+        // In whole large pages, so that a kept block fits the next result of about the same size.
+        constexpr size_t kStep = kHugePage / sizeof(Id);
+        if (capacity > kStep) capacity = (capacity + kStep - 1) / kStep * kStep;
         size_t kept = 0;
         void* larger = take_kept_block(capacity * sizeof *data_, &kept);
         if (larger != nullptr)

@@ -24,7 +24,7 @@ constexpr size_t kFreely = size_t(64) << 20;  // In bytes; a larger memo grows o
 constexpr size_t kLeast = size_t(1) << 20;    // In bytes; a smaller generation is not replaced.
 constexpr size_t kMostOfAll = kMostChunks * kChunkWords * sizeof(uint32_t) / 2;  // In bytes: half of the chunks' total.
 constexpr uint32_t kTold = 32;    // calls of keep() between two updates of the shared counters
-constexpr uint64_t kClaimed = 1;  // key[1] of a slot while a thread writes it
+constexpr uint64_t kClaimed = 2;  // key[1] of a slot while a thread writes it; no key has it
 
 // A WordEntry that threads publish to each other. Two slots share a cache line.
 struct Slot {
@@ -35,6 +35,12 @@ struct Slot {
         const uint64_t first = ids[0].load(std::memory_order_relaxed), second = ids[1].load(std::memory_order_relaxed);
         return {{key[0].load(std::memory_order_relaxed), last_of_key},
                 {uint32_t(first), uint32_t(first >> 32), uint32_t(second), uint32_t(second >> 32)}};
+    }
+    // 0 if the entry has the key, or else 1. Uses arithmetic, because compilers turn a comparison into a branch.
+    uint64_t differs(WordKey from) const {
+        const uint64_t last = key[1].load(std::memory_order_acquire);
+        const uint64_t bits = (key[0].load(std::memory_order_relaxed) ^ from.lo) | (last ^ from.hi) << 4;
+        return (bits | (0 - bits)) >> 63;
     }
     void publish(const WordEntry& entry) {
         key[0].store(entry.key[0], std::memory_order_relaxed);
@@ -87,10 +93,10 @@ struct MemoTable {
     ZeroedMemory memory;
     Slot* slots;
     uint64_t mask;
+    MemoTable* smaller = nullptr;               // the table that this one replaced; other threads may still read it
     uint64_t copied = 0;                        // words from the smaller table
     alignas(64) std::atomic<uint64_t> used{0};  // in another cache line than fields that every lookup reads
     std::atomic<uint64_t> found{0};
-    MemoTable* smaller = nullptr;  // the table that this one replaced; other threads may still read it
 };
 
 // The words of one generation: a table and records. Objects are recycled and never freed, so a thread that follows a
@@ -202,7 +208,9 @@ class MemoGeneration {
         return true;
     }
     // Frees the tables that `table` replaced. No thread may read them.
-    void free_smaller_tables(MemoTable* table) { free_tables(std::exchange(table->smaller, nullptr)); }
+    void free_smaller_tables(MemoTable* table) {
+        if (table->smaller != nullptr) free_tables(std::exchange(table->smaller, nullptr));
+    }
 
     std::atomic<MemoGeneration*> older{nullptr};
 
@@ -278,6 +286,7 @@ MemoReader::Hold MemoReader::hold(std::atomic<MemoGeneration*>& place) {
 }
 
 void MemoReader::rest() {
+    if (newer_.generation != nullptr) free_smaller_tables();
     for (Hold* hold : {&newer_, &older_}) {
         if (hold->generation != nullptr) MemoGeneration::release(hold->generation);
         *hold = {nullptr, hold->number, nullptr};
@@ -288,7 +297,8 @@ bool MemoReader::refresh() {
     if (memo_ == nullptr) return false;
     const bool rests = newer_.generation == nullptr && newer_.number != 0;
     if (rests || memo_->newest_.load(std::memory_order_relaxed) != newer_.generation) return change();
-    if (newer_.generation != nullptr) newer_.table = newer_.generation->table();
+    if (newer_.generation == nullptr) return false;
+    free_smaller_tables();
     return false;
 }
 
@@ -304,6 +314,15 @@ bool MemoReader::change() {
     return is_gone;
 }
 
+// Moves to the newest table, and frees those that it replaced if no other reader may read them: the memo and this
+// reader have the two holds. The table is loaded before the holds are counted, so a later reader loads it or a larger
+// one.
+void MemoReader::free_smaller_tables() {
+    MemoGeneration* const own = newer_.generation;
+    newer_.table = own->table();
+    if (own->holds() == 2 && memo_->newest_.load() == own) own->free_smaller_tables(newer_.table);
+}
+
 // Begins the memo's first generation, unless another thread has.
 bool MemoReader::begin() {
     if (memo_ == nullptr) return false;
@@ -315,24 +334,42 @@ bool MemoReader::begin() {
     return newer_.generation != nullptr;
 }
 
-const MemoReader::Record& MemoReader::record_of(const WordEntry& entry) const {
+MemoReader::Record MemoReader::record_of(const WordEntry& entry) const {
     const Hold& hold = entry.ids[2] == newer_.number ? newer_ : older_;
-    return *reinterpret_cast<const Record*>(hold.generation->at(place_of(entry)));
+    return {hold.generation->at(place_of(entry)), entry.ids[3]};
 }
 
 uint64_t MemoReader::hash_of(Bytes word) {
     return long_word_hash(word);
 }
 
+size_t MemoReader::look_up(size_t n, const WordKey* keys, uint32_t* buckets, const WordEntry** entries,
+                           uint32_t* missed) const {
+    const MemoTable& table = *newer_.table;
+    for (size_t i = 0; i < n; ++i) {
+        buckets[i] = uint32_t(hash_of(keys[i]) & table.mask);
+        prefetch_far(table.bucket(buckets[i]));
+    }
+    size_t n_missed = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const Slot* const bucket = table.bucket(buckets[i]);
+        const uint64_t first = bucket[0].differs(keys[i]), second = bucket[1].differs(keys[i]);
+        entries[i] = reinterpret_cast<const WordEntry*>(bucket + first);  // published, so it never changes
+        missed[n_missed] = uint32_t(i);
+        n_missed += first & second;
+    }
+    return n_missed;
+}
+
 void MemoReader::prefetch_place(uint64_t hash) const {
-    if (newer_.table != nullptr) prefetch(newer_.table->bucket(hash));
+    if (newer_.table != nullptr) prefetch_far(newer_.table->bucket(hash));
 }
 
 void MemoReader::prefetch_record(WordKey key, uint64_t hash) const {
     uint64_t last;
     if (newer_.table == nullptr) return;
     const Slot* const slot = newer_.table->find(key, hash, &last);
-    if (slot != nullptr && last != 0) prefetch(newer_.generation->at(slot->ids[0].load(std::memory_order_relaxed)));
+    if (slot != nullptr && last != 0) prefetch_far(newer_.generation->at(slot->ids[0].load(std::memory_order_relaxed)));
 }
 
 bool MemoReader::find(WordKey key, uint64_t hash, Bytes longer, WordEntry* found) {
@@ -343,14 +380,14 @@ bool MemoReader::find(WordKey key, uint64_t hash, Bytes longer, WordEntry* found
         if (slot == nullptr || last == 0) continue;
         const WordEntry entry = slot->read(last);
         if (longer.size > 0) {
-            const Record& record = record_of(entry);
-            if (std::memcmp(record.word(), longer.data, longer.size) != 0) continue;
+            const Record record = record_of(entry);
+            if (std::memcmp(record.data, longer.data, longer.size) != 0) continue;
         }
         ++found_;
         *found = entry;
         if (hold == &older_) {
             if (word_ids(entry) == kRecorded) {
-                const Record& record = record_of(entry);
+                const Record record = record_of(entry);
                 const WordEntry moved = keep(key, hash, longer, record.ids(), record.count());
                 if (word_ids(moved) == kRecorded) *found = moved;
             } else {
@@ -378,14 +415,15 @@ WordEntry MemoReader::keep(WordKey key, uint64_t hash, Bytes longer, const uint3
     MemoGeneration& generation = *newer_.generation;
     uint64_t place;
     const size_t word_words = (longer.size + 3) / 4;
-    // Readers copy four ids at a time.
-    uint32_t* const record = generation.reserve(1 + word_words + ((count + 3) & ~size_t(3)), &place);
+    // Readers copy four ids at a time. Sizes are multiples of four, so that few small records cross a cache line.
+    const auto in_fours = [](size_t n) { return (n + 3) & ~size_t(3); };
+    uint32_t* const record = generation.reserve(in_fours(word_words + in_fours(count)), &place);
     if (record == nullptr) return entry;
-    record[0] = uint32_t(longer.size | count << 16);
-    if (longer.size > 0) std::memcpy(record + 1, longer.data, longer.size);
-    std::memcpy(record + 1 + word_words, ids, count * sizeof *ids);
+    if (longer.size > 0) std::memcpy(record, longer.data, longer.size);
+    std::memcpy(record + word_words, ids, count * sizeof *ids);
     entry = entry_of_kind(key, kRecorded, place);
     entry.ids[2] = newer_.number;
+    entry.ids[3] = uint32_t(longer.size | count << 16);
     if (slot != nullptr) slot->publish(entry);
     note(slot != nullptr);
     return entry;
@@ -414,10 +452,7 @@ void MemoReader::count_kept() {
     if (bytes <= most && !is_full) return;
     const bool pays = 2 * found >= now - table->copied;  // text without repetitions would only fill the memory
     if (is_full && bytes <= most && generation.grow(table, pays ? most : std::min(most, kFreely))) {
-        MemoTable* const larger = generation.table();
-        newer_.table = larger;
-        // The memo and this reader have the two holds. A later reader loads `larger`.
-        if (generation.holds() == 2 && memo_->newest_.load() == &generation) generation.free_smaller_tables(larger);
+        newer_.table = generation.table();
         return;
     }
     MemoGeneration* const next = MemoGeneration::make();

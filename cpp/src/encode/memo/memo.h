@@ -50,14 +50,13 @@ class Memo {
 // One thread's view of a memo. A reference that it returns is valid until the next refresh() or rest().
 class MemoReader {
   public:
-    // A record: the number of ids, the number of bytes, the bytes, the ids. If the key is the word itself, the record
-    // has 0 bytes.
+    // A record: a word's bytes, none if the key is the word itself, and its ids. The entry has their numbers.
     struct Record {
+        const uint32_t* data;
         uint32_t sizes;
         size_t count() const { return sizes >> 16; }
         size_t bytes() const { return sizes & 0xFFFF; }
-        const uint8_t* word() const { return reinterpret_cast<const uint8_t*>(this + 1); }
-        const uint32_t* ids() const { return &sizes + 1 + (bytes() + 3) / 4; }
+        const uint32_t* ids() const { return data + (bytes() + 3) / 4; }
         // Writes the ids and up to three more words. Returns the number of ids.
         size_t copy(uint32_t* out) const {
             for (size_t i = 0; i < count(); i += 4) std::memcpy(out + i, ids() + i, 16);
@@ -80,7 +79,7 @@ class MemoReader {
         return entry.ids[2] != 0 && (entry.ids[2] == newer_.number || entry.ids[2] == older_.number);
     }
     // `entry` is of kind kRecorded. Its ids can be read four at a time.
-    const Record& record_of(const WordEntry& entry) const;
+    Record record_of(const WordEntry& entry) const;
 
     // A word of up to kWordKeyBytes has the key and hash of the cartridge's word table.
     static uint64_t hash_of(WordKey key) { return word_hash(key.lo, key.hi); }
@@ -88,6 +87,10 @@ class MemoReader {
     static uint64_t hash_of(Bytes word);
     static WordKey key_of(Bytes word, uint64_t hash) { return {hash, word.size}; }
 
+    bool has_words() const { return newer_.table != nullptr; }
+    // Does what WordBlock::look_up does: sets entries[i] to the entry of keys[i], or adds i to `missed`. It sees only
+    // the first bucket of a word, so find() may find a missed word. Its entries are valid until the next refresh().
+    size_t look_up(size_t n, const WordKey* keys, uint32_t* buckets, const WordEntry** entries, uint32_t* missed) const;
     void prefetch_place(uint64_t hash) const;
     void prefetch_record(WordKey key, uint64_t hash) const;
     // Sets `found` to a word's entry, or returns false. `longer`: the word, if it is longer than kWordKeyBytes.
@@ -105,6 +108,7 @@ class MemoReader {
         MemoTable* table = nullptr;
     };
     bool change();
+    void free_smaller_tables();
     bool begin();
     void note(bool has_slot);
     void count_kept();

@@ -94,23 +94,21 @@ struct WordBlock {
     WordEntry made[kBlock] = {};
     uint16_t recent[kRecent] = {};  // by hash: index into `made`
 
-    // Makes the keys of `n` words of `text`, in order, and prefetches their buckets of the WordCache.
+    // Makes the keys of `n` words of `text`, in order, and prefetches their buckets of a WordCache.
     template <typename Words>
-    void make_keys(Bytes text, size_t n, Words words, const WordCache& cache, const WordKernels& kernels) {
+    void make_keys(Bytes text, size_t n, Words words, WordBuckets in, const WordKernels& kernels) {
         assert(are_in_order(words, n) && (n == 0 || words.end(n - 1) <= text.size));
-        const WordCache::Bucket* const in = cache.buckets();
-        const uint32_t shift = cache.shift();
         const auto add = [&](size_t i, const uint8_t* p) {
             const WordKey key = key_at(p, words.end(i) - words.start(i));
-            const uint64_t bucket = WordCache::hash(key) >> shift;
+            const uint64_t bucket = WordCache::hash(key) >> in.shift;
             keys[i] = key;
             buckets[i] = uint32_t(bucket);
-            prefetch(in + bucket);
+            prefetch(in.entries + 2 * bucket);
         };
         // Words in the text's last 16 bytes are read from a padded copy.
         size_t n_inside = n;
         while (n_inside > 0 && text.size - words.start(n_inside - 1) < 16) --n_inside;
-        for (size_t i = some_keys(text, n_inside, words, {in->entries, shift}, kernels); i < n_inside; ++i)
+        for (size_t i = some_keys(text, n_inside, words, in, kernels); i < n_inside; ++i)
             add(i, text.data + words.start(i));
         if (n_inside == n) return;
         uint8_t last[32] = {};

@@ -51,6 +51,7 @@ class WordCache {
     void grow_if_crowded() {
         if (lost_ > size_ && size_ < kMostBuckets) grow();
     }
+    bool is_largest() const { return size_ == kMostBuckets; }
     size_t bytes() const { return memory_.bytes(); }
 
   private:

@@ -56,9 +56,13 @@ class WordIds {
         auto& b = block_;
         b.refresh(memo_, cache_);
         const auto word_at = [&](size_t i) { return text.slice(words.start(i), words.end(i)); };
-        b.make_keys(text, n, words, cache_, kernels_);
-        const size_t n_missed = b.look_up(n, cache_, kernels_);
-        if (n_missed > 0) resolve_misses(n_missed, word_at, maker);
+        const bool by_memo = by_memo_ && memo_.has_words();
+        b.make_keys(text, n, words, {cache_.buckets()->entries, by_memo ? 63 : cache_.shift()}, kernels_);
+        const size_t n_missed =
+            by_memo ? memo_.look_up(n, b.keys, b.buckets, b.entries, b.missed) : b.look_up(n, cache_, kernels_);
+        if (n_missed > 0) resolve_misses(n_missed, by_memo, word_at, maker);
+        if (n_recorded_ > kBlock / 16) prefetch_records(n);
+        uint32_t n_recorded = 0;
         // Always writes the entry's four ids: cheaper than a branch on their number.
         const auto reserve = [&](size_t i) {
             out->reserve_more(maker.is_id_per_byte ? words.end(n - 1) - words.start(i) + kWordIds : (n - i) * kWordIds);
@@ -69,17 +73,23 @@ class WordIds {
             const WordEntry& entry = *b.entries[i];
             std::memcpy(to, entry.ids, sizeof entry.ids);
             size_t count = word_ids(entry);
-            if (count > kWordIds) {
+            if (count <= kWordIds) {
+                to += count;
+            } else if (count == kRecorded && maker.is_id_per_byte) {
+                count = memo_.record_of(entry).copy(reinterpret_cast<uint32_t*>(to));
+                to += count;
+                ++n_recorded;
+            } else {
                 out->advance(size_t(to - out->end()));
                 count = write_kept(word_at(i), entry, maker, out);
                 to = maker.is_id_per_byte || i + 1 == n ? out->end() : reserve(i + 1);
-            } else {
-                to += count;
             }
             on_word(i, count);
         }
         out->advance(size_t(to - out->end()));
-        b.keep_made(n_missed, &cache_);
+        n_recorded_ = n_recorded;
+        if (!by_memo) b.keep_made(n_missed, &cache_);
+        choose(n);
     }
 
     // Appends the ids of any number of pieces.
@@ -97,11 +107,31 @@ class WordIds {
 
   private:
     static constexpr size_t kMostIds = 4 * Memo::kLongest;
+    // Words after which choose() decides, while the cache and the memo are asked first.
+    static constexpr uint32_t kTrial = 1 << 13, kByMemo = 1 << 19;
+
+    // Has the memo asked first, where the largest cache lacks many words that the memo knows. Tries the cache again
+    // from time to time.
+    void choose(size_t n) {
+        n_words_ += uint32_t(n);
+        if (n_words_ < (by_memo_ ? kByMemo : kTrial)) return;
+        by_memo_ = !by_memo_ && cache_.is_largest() && n_known_ > n_words_ / 4;
+        n_words_ = n_known_ = 0;
+    }
+
+    void prefetch_records(size_t n) {
+        size_t n_records = 0;
+        for (size_t i = 0; i < n; ++i) {
+            left_[n_records] = uint32_t(i);
+            n_records += word_ids(*block_.entries[i]) == kRecorded;
+        }
+        for (size_t k = 0; k < n_records; ++k) prefetch_far(memo_.record_of(*block_.entries[left_[k]]).data);
+    }
 
     // Makes entries for missed words. A word that is encoded alone is kUncached until it has ids, so that an error in
     // one word leaves no entry that names a task.
     template <typename WordAt, typename Maker>
-    void resolve_misses(size_t n_missed, WordAt word_at, const Maker& maker) {
+    void resolve_misses(size_t n_missed, bool by_memo, WordAt word_at, const Maker& maker) {
         auto& b = block_;
         const WordEntry* const table = maker.table.data;
         const uint64_t bucket_mask = maker.table.size / 2 - 1;
@@ -112,7 +142,7 @@ class WordIds {
             const Bytes word = word_at(b.missed[j]);
             if (word.size - 1 >= Memo::kLongest) continue;
             hashes_[j] = is_long(word) ? MemoReader::hash_of(word) : MemoReader::hash_of(key_of(j));
-            memo_.prefetch_place(hashes_[j]);
+            memo_.prefetch_place(hashes_[j] + by_memo);
         }
         for (size_t j = 0; j < n_missed; ++j) {
             const Bytes word = word_at(b.missed[j]);
@@ -124,8 +154,10 @@ class WordIds {
                 memo_.prefetch_record(MemoReader::key_of(word, hashes_[j]), hashes_[j]);
                 left_[n_left++] = uint32_t(j);
             } else if (!memo_.find(key_of(j), hashes_[j], {}, &made)) {
-                if (table != nullptr) prefetch(table + 2 * (hashes_[j] & bucket_mask));
+                if (table != nullptr) prefetch_far(table + 2 * (hashes_[j] & bucket_mask));
                 new_[n_new++] = uint32_t(j);
+            } else {
+                ++n_known_;
             }
         }
         for (size_t k = 0; k < n_new; ++k) {
@@ -196,7 +228,7 @@ class WordIds {
     // Copies the ids of a long word from its record into its entry, if they fit.
     void hold_few(WordEntry* made) const {
         if (word_ids(*made) != kRecorded) return;
-        const MemoReader::Record& record = memo_.record_of(*made);
+        const MemoReader::Record record = memo_.record_of(*made);
         if (record.count() <= kWordIds) *made = make_word_entry({0, 0}, record.ids(), record.count());
     }
 
@@ -209,7 +241,7 @@ class WordIds {
     size_t write_kept(Bytes word, const WordEntry& entry, const Maker& maker, IdBuffer* out) {
         const size_t before = out->size();
         if (word_ids(entry) == kRecorded) {
-            const MemoReader::Record& record = memo_.record_of(entry);
+            const MemoReader::Record record = memo_.record_of(entry);
             out->reserve_more(record.count() + kWordIds);
             out->advance(record.copy(reinterpret_cast<uint32_t*>(out->end())));
         } else {
@@ -222,6 +254,9 @@ class WordIds {
     MemoReader memo_;
     WordCache cache_;
     WordBlock<kBlock> block_;
+    bool by_memo_ = false;                // the memo is asked before the cache
+    uint32_t n_words_ = 0, n_known_ = 0;  // since choose() decided: all words, and words that only the memo knew
+    uint32_t n_recorded_ = 0;             // of the last block's words
     // Hashes of missed words, in order. Then indices of words: not in the memo, made by tasks, and made one by one.
     uint64_t hashes_[kBlock];
     uint32_t new_[kBlock], waiting_[kBlock], left_[kBlock];
