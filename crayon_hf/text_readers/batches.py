@@ -17,7 +17,7 @@ from crayon_hf.text_readers.template import Template
 
 Ranges = npt.NDArray[np.int64]
 
-MOST_RECORDS = 1 << 17
+MOST_RECORDS = 1 << 18
 """The limit of records in a batch: even an empty record takes memory here and in later steps, and a bad one more."""
 
 

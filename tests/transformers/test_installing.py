@@ -9,6 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -69,6 +70,13 @@ class Abstract(PreTrainedTokenizerFast, Counted):
 
 class Registered(Abstract, key="registered"):
     """A class in that registry."""
+
+
+@pytest.fixture
+def installed() -> Iterator[None]:
+    crayon_hf.install()
+    yield
+    crayon_hf.uninstall()
 
 
 def ways(repository: Path) -> dict[str, Any]:

@@ -314,7 +314,7 @@ bool MemoReader::change() {
     return is_gone;
 }
 
-// Moves to the newest table, and frees those that it replaced if no other reader may read them: the memo and this
+// Moves to the newest table, and frees the tables that it replaced if no other reader may read them: the memo and this
 // reader have the two holds. The table is loaded before the holds are counted, so a later reader loads it or a larger
 // one.
 void MemoReader::free_smaller_tables() {
