@@ -113,6 +113,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         corpus_of(tmp_path / "a", format="xml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.parquet", "a.parquet.gz", "a.arrow"])
 def test_an_empty_file_of_columns(name: str, tmp_path: Path) -> None:
     """It is not taken for a pipe, which has no size either."""

@@ -85,6 +85,7 @@ def test_every_argument(pair: tuple[Any, Any], name: str, combinations: list[dic
         assert ours.backend_tokenizer.truncation == stock.backend_tokenizer.truncation, arguments
 
 
+@pytest.mark.slow
 def test_torch_has_another_default_device(pair: tuple[Any, Any]) -> None:
     import torch
 
