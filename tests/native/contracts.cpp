@@ -34,7 +34,8 @@ TEST(pieces_of_a_block_are_in_order) {
     const auto make_keys = [&](Piece first, Piece second) {
         const Piece pieces[] = {first, second};
         WordBlock<2> block;
-        block.make_keys(text, 2, PieceWords{pieces}, WordCache(), WordKernels());
+        const WordCache cache;
+        block.make_keys(text, 2, PieceWords{pieces}, {cache.buckets()->entries, cache.shift()}, WordKernels());
     };
     CHECK(!asserts_against([&] { make_keys({0, 1}, {2, 6}); }));
     CHECK(!asserts_against([&] { make_keys({0, 1}, {1, 1}); }));
