@@ -79,9 +79,10 @@ class Directory:
     def job(self) -> dict[str, Any] | None:
         """The request of an unfinished job, or None."""
         path = os.path.join(self.place, JOB)
-        found = self._read(path)
-        if found is None and not self._storage.is_there(path):
+        data = self._storage.read(path)  # once: another process may create the file meanwhile
+        if data is None:
             return None
+        found = _parsed(data)
         needed = {"inputs", "tokenizer", "group_bytes", "shuffle", "seed", "max_tokens_per_shard"}
         if not isinstance(found, dict) or not needed <= found.keys() or found.get("format") not in FORMATS:
             raise _damaged(path)
@@ -164,10 +165,15 @@ class Directory:
 
     def _read(self, path: str) -> Any:
         """Return the JSON of a file, or None if the file does not exist or is not JSON."""
-        try:
-            return json.loads(self._storage.read(path) or b"")
-        except ValueError:
-            return None
+        return _parsed(self._storage.read(path) or b"")
+
+
+def _parsed(data: bytes) -> Any:
+    """The value of a JSON document, or None if it is damaged."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
 
 
 def merged_files(format: str) -> list[str]:
