@@ -33,13 +33,4 @@ inline void prefetch_for_write(const void* p) {
 #endif
 }
 
-// Tells the compiler that a condition usually holds.
-inline bool usually(bool condition) {
-#if defined(__GNUC__)
-    return __builtin_expect(condition, 1);
-#else
-    return condition;
-#endif
-}
-
 }  // namespace crayon

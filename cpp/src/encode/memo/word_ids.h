@@ -73,7 +73,7 @@ class WordIds {
             const WordEntry& entry = *b.entries[i];
             std::memcpy(to, entry.ids, sizeof entry.ids);
             size_t count = word_ids(entry);
-            if (usually(count <= kWordIds)) {
+            if (count <= kWordIds) {
                 to += count;
             } else if (count == kRecorded && maker.is_id_per_byte) {
                 count = memo_.record_of(entry).copy(reinterpret_cast<uint32_t*>(to));
