@@ -18,7 +18,7 @@ from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.inputs.texts import default_texts, read_text, shared_directory
 from crayon_hf.parity.speed.figures import Bench, Report
 from crayon_hf.parity.speed.inputs import Read, Text, make_texts, sources_of
-from crayon_hf.parity.speed.machine import machine_lines, touch_memory
+from crayon_hf.parity.speed.machine import machine_lines
 from crayon_hf.parity.speed.measuring import BenchError, measure
 from crayon_hf.parity.speed.processes import PEERS, Engine, all_cores
 from crayon_hf.parity.speed.vocabularies import NINE, find_any
@@ -94,7 +94,6 @@ def _measured(options: argparse.Namespace, directory: str, progress: Callable[[s
     elif scenarios:
         size = limit or (QUICK_SIZE if options.quick else SIZE)
         texts = make_texts(sources_of(specs), directory, size, scenarios)
-        touch_memory(min(2 << 30, 1000 * size))
     for number, vocabulary in enumerate(targets):
         report = Report(vocabulary.name, vocabulary.kind)
         if scenarios and vocabulary is not TRAINING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from crayon_hf.util.wording import plural
 from .inputs import Text
 from .processes import all_cores
 
-__all__ = ["cpu_model", "machine_lines", "touch_memory"]
+__all__ = ["cpu_model", "machine_lines"]
 
 
 def machine_lines(texts: Sequence[Text], versions: Mapping[str, str]) -> list[str]:
@@ -28,18 +27,6 @@ def machine_lines(texts: Sequence[Text], versions: Mapping[str, str]) -> list[st
         "- MB are 1,000,000 bytes of UTF-8; each figure is a median; special tokens are not added;",
         "  the first pass is in a fresh process, over text that it has not seen, after a few letters",
     ]
-
-
-def touch_memory(size: int) -> None:
-    """Write to `size` bytes of memory and free them, if twice as much is available.
-
-    A virtual machine gets each page from its host at the first write. That can take longer than a first pass over the
-    text, and would slow down the process that runs first.
-    """
-    if hasattr(os, "sysconf") and os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE >= 2 * size:
-        with mmap.mmap(-1, size) as memory:
-            for at in range(0, size, mmap.PAGESIZE):
-                memory[at] = 1
 
 
 def cpu_model() -> str:

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 from .engines import distribution_of, make, module_of
-from .memory import forget_peak, give_back, occupied, peak
+from .memory import forget_peak, give_back, occupied, peak, touch_free_pages
 from .serve import Result, Task, serve
 
 __all__ = ["main"]
@@ -128,7 +128,11 @@ class _Measuring:
         while len(times) <= step["repeats"]:
             if len(times) > 1 and sum(wall for wall, _ in times) > step["seconds"]:
                 break
-            parts = [_timed(run, documents) for documents in kept or _batches(step)]
+            parts = []
+            for documents in kept or _batches(step):
+                if kept is None or not times:
+                    touch_free_pages()
+                parts.append(_timed(run, documents))
             times.append(tuple(map(sum, zip(*parts, strict=True))))
         if kept is not None:
             return {"times": times}
