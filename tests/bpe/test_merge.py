@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("cpu")
 
 Way = _core._testing.MergeWay
 WAYS = (Way.usual, Way.together, Way.heap)
-LONGEST_TOGETHER = 15
+LONGEST_TOGETHER = 31
 WINDOW = 16  # pretokens of more than twice as many bytes are merged in windows
 OVERLAP = 4
 
@@ -81,7 +81,7 @@ def test_around_the_limits_of_the_ways(size: int) -> None:
         for _ in range(3):
             check_all(both, document, b"".join(rng.choices(letters, k=size)))
     if size > LONGEST_TOGETHER:
-        with pytest.raises(ValueError, match="at most 15 bytes"):
+        with pytest.raises(ValueError, match="at most 31 bytes"):
             _core._testing.merge_pretoken(both.engine, b"a" * size, Way.together)
 
 
@@ -130,7 +130,7 @@ def test_merges_that_never_happen(ordered: bool) -> None:
         happen = [m for m in cartridge.merges() if cartridge.reachable_rank(m[1], m[2]) != plain.NO_RANK]
         fewer += len(happen) < len(merges)
         for _ in range(60):
-            text = b"".join(rng.choices(letters, k=rng.randint(1, 15)))
+            text = b"".join(rng.choices(letters, k=rng.randint(1, 31)))
             applied = check_all(both, document, text)
             assert set(applied) <= {rank for rank, *_ in happen}
     assert fewer > 5

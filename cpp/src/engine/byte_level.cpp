@@ -11,13 +11,18 @@ WordIds& word_ids_of(const ByteLevelTables& t, Scratch& s, size_t which) {
     return *words;
 }
 
+// Returns the id of a pretoken of more than kWordKeyBytes that is one token, or -1.
+int32_t find_whole(const ByteLevelTables& t, Bytes word) {
+    if (word.size > t.cartridge.program().max_token_bytes) return -1;
+    const int32_t id = t.cartridge.trie.find(word);
+    return id >= 0 && (t.cartridge.token_flags[size_t(id)] & kWhole) ? id : -1;
+}
+
 // The ids of a pretoken that neither a cache nor the word table has. Cuts it into parts that merging never joins
 // (byte_cuts.h), and looks these up, because text without spaces repeats the same few characters and pairs.
 void merge_pretoken(const ByteLevelTables& t, Bytes word, Scratch& s, IdBuffer* out) {
-    if (word.size > kWordKeyBytes && word.size <= t.cartridge.program().max_token_bytes) {
-        const int32_t id = t.cartridge.trie.find(word);
-        if (id >= 0 && (t.cartridge.token_flags[size_t(id)] & kWhole)) return out->push(id);
-    }
+    const int32_t id = word.size > kWordKeyBytes ? find_whole(t, word) : -1;
+    if (id >= 0) return out->push(id);
     const auto merge = [&](Bytes part, IdBuffer* ids) {
         ids->reserve_more(part.size);
         ids->advance(s.merger.merge(t.merges, part, reinterpret_cast<uint32_t*>(ids->end())));
@@ -29,7 +34,9 @@ void merge_pretoken(const ByteLevelTables& t, Bytes word, Scratch& s, IdBuffer* 
     if (ends[1] == word.size) return merge(word, out);
     // With ignore_merges the word table also has tokens that merging does not make.
     const bool all_merged = !(t.cartridge.program().flags & kIgnoreMerges);
-    const WordMaker maker{merge, true, all_merged ? t.cartridge.word_table : Array<WordEntry>(), &t.merges, true};
+    const auto every = [](Bytes) { return true; };
+    const WordMaker maker{merge,     true, all_merged ? t.cartridge.word_table : Array<WordEntry>(),
+                          &t.merges, true, every};
     WordIds& parts = word_ids_of(t, s, Scratch::kParts);
     for (size_t n = 1;; n = 0) {
         while (n < WordIds::kBlock && ends[n] < word.size) ends[++n] = walk.next();
@@ -79,8 +86,13 @@ void encode_block(const ByteLevelTables& t, Bytes text, size_t n, Words words, S
         else
             merge_pretoken(t, word, s, ids);
     };
-    const WordMaker maker =
-        t.match != nullptr ? WordMaker{make} : WordMaker{make, true, t.cartridge.word_table, &t.merges, true};
+    const auto is_uncut = [&](Bytes word) {
+        return find_whole(t, word) < 0 && ByteCuts::Walk(t.cuts, word.data, word.size).next() == word.size;
+    };
+    const bool merges = t.match == nullptr;
+    const WordMaker maker{
+        make,   merges,  merges ? t.cartridge.word_table : Array<WordEntry>(), merges ? &t.merges : nullptr,
+        merges, is_uncut};
     word_ids_of(t, s, Scratch::kWords).encode(text, n, words, maker, out, on_word);
 }
 

@@ -347,16 +347,16 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
         case MergeWay::usual:
             return out->advance(merger.merge(merges, pretoken, to));
         case MergeWay::together: {
-            if (pretoken.size > kWordKeyBytes)
-                throw Error(ErrorKind::argument, "at most 15 bytes are merged together with others");
+            if (pretoken.size > MergeTask::kLongest)
+                throw Error(ErrorKind::argument, "at most 31 bytes are merged together with others");
             // Also merges all substrings of the pretoken. So the tasks have various sizes, and are more than the merge
             // batch runs at a time.
-            std::vector<MergeTask> tasks;
-            for (size_t start = pretoken.size; start-- > 0;)
-                for (size_t size = 1; size <= pretoken.size - start; ++size)
-                    tasks.push_back({word_key(pretoken.data + start, size, pretoken.end()), nullptr, 0});
+            std::vector<MergeTask> tasks(pretoken.size * (pretoken.size + 1) / 2);
             std::vector<uint32_t> ids(tasks.size() * MergeTask::kRoom);
-            for (size_t i = 0; i < tasks.size(); ++i) tasks[i].out = &ids[i * MergeTask::kRoom];
+            size_t n = 0;
+            for (size_t size = 1; size <= pretoken.size; ++size)
+                for (size_t start = 0; start + size <= pretoken.size; ++start, ++n)
+                    tasks[n].set(pretoken.data + start, size, size, &ids[n * MergeTask::kRoom]);
             merges.batch(merges, tasks.data(), tasks.size());
             std::copy_n(tasks.back().out, tasks.back().count, to);
             return out->advance(tasks.back().count);

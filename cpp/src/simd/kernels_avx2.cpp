@@ -13,7 +13,7 @@
 
 namespace crayon {
 
-void merge_batch_avx2(const MergeTables& tables, MergeTask* tasks, size_t n);  // in bpe, above this folder
+void merge_batch_avx2(const MergeTables& tables, MergeTask* tasks, size_t n);  // in encode/merger, above this folder
 
 const Kernels kAvx2Kernels = {CpuLevel::avx2,
                               scanners_of<Avx2>(),

@@ -16,7 +16,7 @@
 
 namespace crayon {
 
-void merge_batch_avx512(const MergeTables& tables, MergeTask* tasks, size_t n);  // in bpe, above this folder
+void merge_batch_avx512(const MergeTables& tables, MergeTask* tasks, size_t n);  // in encode/merger, above this folder
 
 const Kernels kAvx512Kernels = {
     CpuLevel::avx512, scanners_of<Avx512>(), utf8_error_of<Avx512>,

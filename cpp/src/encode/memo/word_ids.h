@@ -21,8 +21,12 @@
 
 namespace crayon {
 
+struct NoWord {
+    bool operator()(Bytes) const { return false; }
+};
+
 // How a model encodes an uncached word: `make(word, out)` appends its ids.
-template <typename Make>
+template <typename Make, typename MergesLonger = NoWord>
 struct WordMaker {
     const Make& make;
     bool is_id_per_byte = false;  // a word has at most one id per byte
@@ -30,14 +34,19 @@ struct WordMaker {
     // Tables to merge words of up to kWordKeyBytes together, all words or only ASCII ones; or null.
     const MergeTables* merges = nullptr;
     bool merges_all = false;
+    // Tells which words of more than kWordKeyBytes, up to MergeTask::kLongest, are merged together, too.
+    MergesLonger merges_longer = {};
 
     bool can_merge(WordKey key) const {
         return merges != nullptr && (merges_all || ((key.lo | key.hi) & 0x8080808080808080u) == 0);
     }
+    bool can_merge_longer(Bytes word) const {
+        return merges != nullptr && word.size <= MergeTask::kLongest && merges_longer(word);
+    }
 };
-template <typename Make>
-WordMaker(const Make&, bool = false, Array<WordEntry> = {}, const MergeTables* = nullptr, bool = false)
-    -> WordMaker<Make>;
+template <typename Make, typename MergesLonger = NoWord>
+WordMaker(const Make&, bool = false, Array<WordEntry> = {}, const MergeTables* = nullptr, bool = false,
+          MergesLonger = {}) -> WordMaker<Make, MergesLonger>;
 
 // The words that a thread has seen, and their ids. Its cache has words of up to 15 bytes. Their entries hold up to 4
 // ids; entries with more ids name records of the memo. The memo, which all threads of an engine share, has words of up
@@ -135,7 +144,7 @@ class WordIds {
         auto& b = block_;
         const WordEntry* const table = maker.table.data;
         const uint64_t bucket_mask = maker.table.size / 2 - 1;
-        size_t n_new = 0, n_tasks = 0, n_waiting = 0, n_left = 0;
+        size_t n_new = 0, n_tasks = 0, n_waiting = 0, n_long = 0, n_left = 0;
         made_.clear();
         made_.reserve_more(n_missed * MergeTask::kRoom);  // no allocation may fail while an entry names a task
         for (size_t j = 0; j < n_missed; ++j) {
@@ -152,7 +161,7 @@ class WordIds {
                 made = entry_of_kind({0, 0}, word.size > 0 ? kUncached : 0);
                 if (word.size - 1 >= Memo::kLongest) continue;
                 memo_.prefetch_record(MemoReader::key_of(word, hashes_[j]), hashes_[j]);
-                left_[n_left++] = uint32_t(j);
+                long_[n_long++] = uint32_t(j);
             } else if (!memo_.find(key_of(j), hashes_[j], {}, &made)) {
                 if (table != nullptr) prefetch_far(table + 2 * (hashes_[j] & bucket_mask));
                 new_[n_new++] = uint32_t(j);
@@ -172,7 +181,7 @@ class WordIds {
                 memo_.keep(made, hashes_[j]);
             } else if (maker.can_merge(key)) {
                 made = entry_of_kind(key, kTask, n_tasks);
-                tasks_[n_tasks] = {key, merged_[n_tasks], 0};
+                tasks_[n_tasks].set(&key, sizeof key, key.hi >> 56, merged_[n_tasks]);
                 ++n_tasks;
             } else {
                 made = entry_of_kind({0, 0}, kUncached);
@@ -182,6 +191,21 @@ class WordIds {
             waiting_[n_waiting] = uint32_t(j);
             n_waiting += word_ids(made) == kTask;
             recent = uint16_t(j);
+        }
+        for (size_t k = 0; k < n_long; ++k) {
+            const size_t j = long_[k];
+            const Bytes word = word_at(b.missed[j]);
+            WordEntry& made = b.made[j];
+            if (memo_.find(MemoReader::key_of(word, hashes_[j]), hashes_[j], word, &made)) {
+                hold_few(&made);
+            } else if (maker.can_merge_longer(word)) {
+                made = entry_of_kind({0, 0}, kTask, n_tasks);
+                tasks_[n_tasks].set(word.data, word.size, word.size, merged_[n_tasks]);
+                ++n_tasks;
+                waiting_[n_waiting++] = uint32_t(j);
+            } else {
+                left_[n_left++] = uint32_t(j);
+            }
         }
         if (n_tasks > 0) maker.merges->batch(*maker.merges, tasks_, n_tasks);
         for (size_t k = 0; k < n_waiting; ++k) {
@@ -257,9 +281,10 @@ class WordIds {
     bool by_memo_ = false;                // the memo is asked before the cache
     uint32_t n_words_ = 0, n_known_ = 0;  // since choose() decided: all words, and words that only the memo knew
     uint32_t n_recorded_ = 0;             // of the last block's words
-    // Hashes of missed words, in order. Then indices of words: not in the memo, made by tasks, and made one by one.
+    // Hashes of missed words, in order. Then indices of words: short and not in the memo, made by tasks, long, and made
+    // one by one.
     uint64_t hashes_[kBlock];
-    uint32_t new_[kBlock], waiting_[kBlock], left_[kBlock];
+    uint32_t new_[kBlock], waiting_[kBlock], long_[kBlock], left_[kBlock];
     MergeTask tasks_[kBlock];
     uint32_t merged_[kBlock][MergeTask::kRoom];  // the tasks' output
     IdBuffer made_;                              // ids of words that are made one by one

@@ -1,4 +1,4 @@
-// Merges pretokens together with AVX2: sixteen lanes in two registers.
+// Merges pretokens together with AVX2: eight lanes in each register.
 #include "encode/merger/merge.h"
 #include "encode/merger/merge_batch.h"
 #include "support/target.h"
@@ -10,16 +10,27 @@
 namespace crayon {
 namespace {
 
+template <size_t kRegisters>
 class Lanes {
   public:
-    static constexpr size_t kTogether = 8;
+    static constexpr size_t kCount = 8 * kRegisters, kTogether = 8;
 
     Lanes() = default;
-    Lanes(const MergeTables& t, __m128i bytes, uint32_t pairs)
-        : low_(first_lanes(t, bytes, 0, pairs)), high_(first_lanes(t, bytes, 8, pairs)) {}
+    Lanes(const MergeTables& t, const uint8_t* bytes, uint32_t pairs) {
+        for (size_t r = 0; r < kRegisters; ++r) {
+            const __m256i left = eight_at(bytes + 8 * r), right = eight_at(bytes + 8 * r + 1);
+            const __m256i inside = _mm256_cmpgt_epi32(_mm256_set1_epi32(int(pairs)), numbers(r));
+            const __m256i ranks =
+                _mm256_mask_i32gather_epi32(_mm256_set1_epi32(-1), reinterpret_cast<const int*>(t.byte_pair_ranks),
+                                            _mm256_or_si256(_mm256_slli_epi32(left, 8), right), inside, 4);
+            const __m256i none = _mm256_cmpeq_epi32(ranks, _mm256_set1_epi32(-1));
+            lanes_[r] = _mm256_or_si256(_mm256_or_si256(_mm256_slli_epi32(ranks, lane_bits(kCount)), numbers(r)), none);
+        }
+    }
 
     uint32_t least() const {
-        const __m256i eight = _mm256_min_epu32(low_, high_);
+        __m256i eight = lanes_[0];
+        for (size_t r = 1; r < kRegisters; ++r) eight = _mm256_min_epu32(eight, lanes_[r]);
         __m128i four = _mm_min_epu32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
         four = _mm_min_epu32(four, _mm_shuffle_epi32(four, 0x4E));
         return uint32_t(_mm_cvtsi128_si32(_mm_min_epu32(four, _mm_shuffle_epi32(four, 0xB1))));
@@ -29,21 +40,18 @@ class Lanes {
         const __m256i gone_lane = _mm256_set1_epi32(int(gone)), here_lane = _mm256_set1_epi32(int(here)),
                       there_lane = _mm256_set1_epi32(int(there)), at_here = _mm256_set1_epi32(int(here_rank)),
                       at_there = _mm256_set1_epi32(int(there_rank));
-        const auto changed = [&](__m256i lanes, __m256i numbers) {
-            lanes = _mm256_or_si256(lanes, _mm256_cmpeq_epi32(numbers, gone_lane));
-            lanes = _mm256_blendv_epi8(lanes, at_here, _mm256_cmpeq_epi32(numbers, here_lane));
-            return _mm256_blendv_epi8(lanes, at_there, _mm256_cmpeq_epi32(numbers, there_lane));
-        };
-        low_ = changed(low_, numbers(0));
-        high_ = changed(high_, numbers(8));
+        for (size_t r = 0; r < kRegisters; ++r) {
+            __m256i lanes = _mm256_or_si256(lanes_[r], _mm256_cmpeq_epi32(numbers(r), gone_lane));
+            lanes = _mm256_blendv_epi8(lanes, at_here, _mm256_cmpeq_epi32(numbers(r), here_lane));
+            lanes_[r] = _mm256_blendv_epi8(lanes, at_there, _mm256_cmpeq_epi32(numbers(r), there_lane));
+        }
     }
 
-    static void load_ids(const MergeTables& t, __m128i bytes, uint32_t* ids) {
+    static void load_ids(const MergeTables& t, const uint8_t* bytes, uint32_t* ids) {
         const int* const byte_ids = reinterpret_cast<const int*>(t.byte_ids);
-        for (const int from : {0, 8}) {
-            const __m256i eight = _mm256_cvtepu8_epi32(from == 0 ? bytes : _mm_srli_si128(bytes, 8));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(ids + from), _mm256_i32gather_epi32(byte_ids, eight, 4));
-        }
+        for (size_t at = 0; at < kCount; at += 8)
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(ids + at),
+                                _mm256_i32gather_epi32(byte_ids, eight_at(bytes + at), 4));
     }
 
     // Always writes four ids at a time, also beyond the last one.
@@ -52,35 +60,28 @@ class Lanes {
         uint32_t n = 0;
         do {
             for (int i = 0; i < 4; ++i) {
-                out[n++] = ids[_tzcnt_u32(which) & 15];
+                out[n++] = ids[_tzcnt_u32(which) & (kCount - 1)];
                 which &= which - 1;
             }
         } while (n < count);
     }
 
   private:
-    static __m256i numbers(int from) {
-        return _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(from));
+    static __m256i eight_at(const uint8_t* bytes) {
+        return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes)));
     }
-    static __m256i first_lanes(const MergeTables& t, __m128i bytes, int from, uint32_t pairs) {
-        const __m128i next = _mm_srli_si128(bytes, 1);
-        const __m256i left = _mm256_cvtepu8_epi32(from == 0 ? bytes : _mm_srli_si128(bytes, 8));
-        const __m256i right = _mm256_cvtepu8_epi32(from == 0 ? next : _mm_srli_si128(next, 8));
-        const __m256i inside = _mm256_cmpgt_epi32(_mm256_set1_epi32(int(pairs)), numbers(from));
-        const __m256i ranks =
-            _mm256_mask_i32gather_epi32(_mm256_set1_epi32(-1), reinterpret_cast<const int*>(t.byte_pair_ranks),
-                                        _mm256_or_si256(_mm256_slli_epi32(left, 8), right), inside, 4);
-        const __m256i none = _mm256_cmpeq_epi32(ranks, _mm256_set1_epi32(-1));
-        return _mm256_or_si256(_mm256_or_si256(_mm256_slli_epi32(ranks, 4), numbers(from)), none);
+    // The numbers of the lanes in register r.
+    static __m256i numbers(size_t r) {
+        return _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(int(8 * r)));
     }
 
-    __m256i low_, high_;
+    __m256i lanes_[kRegisters];
 };
 
 }  // namespace
 
 void merge_batch_avx2(const MergeTables& tables, MergeTask* tasks, size_t n) {
-    MergeLanes<Lanes>::merge(tables, tasks, n);
+    merge_by_size<Lanes<2>, Lanes<4>>(tables, tasks, n);
 }
 
 }  // namespace crayon

@@ -1,8 +1,8 @@
-// Merges pretokens of up to 15 bytes, with sixteen lanes for each, on instruction sets that hold sixteen lanes in one
-// or two registers. Lane i holds the rank of the pair that begins at byte i, with i in the low bits, so the least lane
-// is the next merge. All ones mean that the pair does not merge. In bits:
-//    rrrrrrrr rrrrrrrr rrrrrrrr rrrr____ rank
-//    ________ ________ ________ ____iiii byte where the pair begins
+// Merges pretokens of up to 15 or 31 bytes, with 16 or 32 lanes for each, on instruction sets that hold them in one to
+// four registers. Lane i holds the rank of the pair that begins at byte i, with i in the low bits, so the least lane is
+// the next merge. All ones mean that the pair does not merge. In bits, of 32 lanes:
+//    rrrrrrrr rrrrrrrr rrrrrrrr rrr_____ rank
+//    ________ ________ ________ ___iiiii byte where the pair begins
 //
 // A round does one merge in each of several pretokens, in passes over them. The passes find the least lane and its
 // product, hash the two pairs that the product forms, and look up their ranks. In a pass, the memory accesses of all
@@ -11,6 +11,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -19,29 +20,37 @@
 
 namespace crayon {
 
-// `Lanes` provides sixteen lanes:
+// The low bits of a lane that hold its number.
+constexpr uint32_t lane_bits(size_t lanes) {
+    return lanes == 16 ? 4 : 5;
+}
+static_assert(kMaxMerges < UINT32_MAX >> lane_bits(32), "a rank leaves room for a place");
+
+// `Lanes` provides 16 or 32 lanes:
+//  - static constexpr size_t kCount: their number
 //  - static constexpr size_t kTogether: pretokens in turn, up to 32
-//  - Lanes(tables, __m128i bytes, uint32_t pairs): the ranks of the pairs at the first `pairs` bytes
+//  - Lanes(tables, const uint8_t* bytes, uint32_t pairs): the ranks of the pairs at the first `pairs` bytes
 //  - uint32_t least(): the least lane
 //  - void change(gone, here, here_rank, there, there_rank): sets lane `gone` to all ones and lanes
-//    `here` and `there` to ranks; ignores lanes from 16 on
-//  - static void load_ids(tables, __m128i bytes, uint32_t* ids): loads the ids of single bytes
+//    `here` and `there` to ranks. If `there` is -1, it may set lane 31, where no pair begins
+//  - static void load_ids(tables, const uint8_t* bytes, uint32_t* ids): loads the ids of kCount single bytes
 //  - static void write_ids(const uint32_t* ids, uint32_t which, uint32_t* out): writes the ids of a mask, in order
 template <typename Lanes>
 class MergeLanes {
   public:
-    static void merge(const MergeTables& tables, MergeTask* tasks, size_t n) {
-        MergeLanes(tables, tasks, tasks + n).run();
+    static void merge(const MergeTables& tables, MergeTask* begin, MergeTask* end) {
+        MergeLanes(tables, begin, end).run();
     }
 
   private:
     static constexpr uint32_t kNone = 0xFFFFFFFFu;
     static constexpr uint32_t kNoToken = kMaxIds;  // in no pair
+    static constexpr uint32_t kBits = lane_bits(Lanes::kCount);
 
     struct Word {
         Lanes lanes;
-        uint32_t ids[1 + 17];  // tokens, at 1 + the byte where each begins; kNoToken around them
-        uint32_t begins;       // one bit for each start of a token, and one for the end
+        uint32_t ids[1 + Lanes::kCount + 1];  // tokens, at 1 + the byte where each begins; kNoToken around them
+        uint32_t begins;                      // one bit for each start of a token, and one for the end
         MergeTask* task;
         // The current merge: its place, its product, the place of the token before it (-1: none), and the place that
         // vanishes. Also the two new pairs, and their slots.
@@ -83,21 +92,19 @@ class MergeLanes {
 
     void start(Word* w) {
         MergeTask* const task = next_++;
-        const __m128i bytes = _mm_set_epi64x(int64_t(task->word.hi), int64_t(task->word.lo));
-        const uint32_t size = uint32_t(task->word.hi >> 56);
         w->task = task;
-        w->begins = (2u << size) - 1;
-        w->lanes = Lanes(t_, bytes, size - 1);
+        w->begins = (2u << task->size) - 1;
+        w->lanes = Lanes(t_, task->bytes, task->size - 1);
         w->ids[0] = kNoToken;
-        Lanes::load_ids(t_, bytes, w->ids + 1);
-        w->ids[1 + size] = kNoToken;
+        Lanes::load_ids(t_, task->bytes, w->ids + 1);
+        w->ids[1 + task->size] = kNoToken;
     }
 
     // Chooses the next merge. Returns 1 if none is left.
     uint32_t choose(Word* w) const {
         const uint32_t least = w->lanes.least(), none = uint32_t(least == kNone);
-        w->at = least & 15;
-        w->product = t_.products[(least >> 4) & (none - 1)];
+        w->at = least & (Lanes::kCount - 1);
+        w->product = t_.products[(least >> kBits) & (none - 1)];
         return none;
     }
 
@@ -119,13 +126,13 @@ class MergeLanes {
 #if defined(__GNUC__)
             asm("" : "+r"(missing));  // otherwise it becomes a branch, taken half of the time
 #endif
-            return (uint32_t(slot & kMaxMerges) << 4 | place) | missing;
+            return (uint32_t(slot & kMaxMerges) << kBits | place) | missing;
         };
         w->lanes.change(w->gone, w->at, lane(0, w->at), w->before, lane(1, w->before));
     }
 
     static void finish(const Word& w) {
-        const uint32_t size = uint32_t(w.task->word.hi >> 56), which = w.begins ^ 1u << size;
+        const uint32_t which = w.begins ^ 1u << w.task->size;
         Lanes::write_ids(w.ids + 1, which, w.task->out);
         w.task->count = size_t(_mm_popcnt_u32(which));
     }
@@ -136,5 +143,14 @@ class MergeLanes {
     Word* order_[Lanes::kTogether];
     size_t running_ = 0;
 };
+
+// Pretokens of MergeTask::kWide bytes or more come last.
+template <typename Lanes16, typename Lanes32>
+void merge_by_size(const MergeTables& tables, MergeTask* tasks, size_t n) {
+    MergeTask* const longer =
+        std::partition_point(tasks, tasks + n, [](const MergeTask& task) { return task.size < MergeTask::kWide; });
+    MergeLanes<Lanes16>::merge(tables, tasks, longer);
+    MergeLanes<Lanes32>::merge(tables, longer, tasks + n);
+}
 
 }  // namespace crayon
