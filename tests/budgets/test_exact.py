@@ -13,8 +13,8 @@ import pytest
 
 from crayon_hf import DelegatedWarning, TokenIndex, Tokenizer, VocabularyError
 from parity.components.cases import random_case, single_cases
-from tests.batch.test_stream_encoder import TEXT_SHAPES, text_of
 from tests.budgets.against import Against
+from tests.encode.test_stream_encoder import TEXT_SHAPES, text_of
 from tests.support import encode_shapes
 
 

@@ -13,7 +13,7 @@ import pytest
 import tokenizers
 
 import crayon_hf
-from tests.batch.test_stream_encoder import TEXT_SHAPES, text_of
+from tests.encode.test_stream_encoder import TEXT_SHAPES, text_of
 from tests.support.reference_impl import generated_text
 from tests.support.sampling import sampled
 

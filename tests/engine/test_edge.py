@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from crayon_hf import _core
-from tests.batch.test_threads import ragged, vocabulary
+from tests.encode.test_threads import ragged, vocabulary
 from tests.support import reference_impl
 from tests.support.cartridge_text import NAMES, text_source
 

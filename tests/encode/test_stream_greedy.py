@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import Tokenizer, _core
-from tests.batch.test_stream_encoder import TEXT_SHAPES, engine_of, text_of
+from tests.encode.test_stream_encoder import TEXT_SHAPES, engine_of, text_of
 from tests.support.streams import PIECES, assert_streams_alike
 from tests.support.version_2_files import WORDS, write_version_2
 
