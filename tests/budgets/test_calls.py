@@ -61,20 +61,6 @@ def test_an_index_keeps_the_tokenizer_as_it_was(template_like: Path) -> None:
     assert index.ids() == appender.ids == before != tokenizer.encode("a seek b", add_special_tokens=False).ids
 
 
-def test_an_appender_says_what_stays(tokenizer: crayon_hf.Tokenizer) -> None:
-    appender = crayon_hf.Appender(tokenizer)
-    shown: list[int] = []
-    for piece in (TEXT[i : i + 7] for i in range(0, len(TEXT), 7)):
-        kept = appender.append(piece)
-        shown[kept:] = appender.ids_from(kept)
-        assert shown == appender.ids == tokenizer.encode(appender.text, add_special_tokens=False).ids
-    assert appender.text == TEXT
-    assert appender.pop(len(TEXT)) == 0
-    assert (appender.text, appender.ids, appender.count, len(appender)) == ("", [], 0, 0)
-    assert appender.pop(0) == 0
-    assert appender.ids_from(-1) == appender.ids_from(5) == []
-
-
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [

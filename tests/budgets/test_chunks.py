@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import random
 import re
-from itertools import pairwise
 
 import pytest
 import tokenizers
@@ -14,26 +13,12 @@ import tokenizers
 import crayon_hf
 from crayon_hf.budgets import files
 from crayon_hf.budgets.chunks import Splitter
+from tests.budgets.against import Against
+from tests.budgets.against_splits import check_chunks
 from tests.support.random_texts import random_text
 
 WORDS = re.compile(r"\s+")
 """A kind of boundary that works without icu4py, which an extra of the package installs."""
-
-
-def check(chunks, text, stock, max_tokens, overlap, special=False):
-    """Check the properties of chunks that hold for every text. `stock` is the reference."""
-    data = text.encode()
-    assert "".join(text[max(a.end, b.start) : b.end] for a, b in pairwise([EMPTY, *chunks])) == text
-    for chunk in chunks:
-        assert chunk.text == text[chunk.start : chunk.end] == data[chunk.byte_start : chunk.byte_end].decode()
-        assert chunk.ids == stock.encode(chunk.text, add_special_tokens=special).ids
-        assert len(chunk.ids) <= max_tokens
-    for a, b in pairwise(chunks):
-        assert a.start < b.start <= a.end < b.end
-        assert len(stock.encode(text[b.start : a.end], add_special_tokens=False).ids) <= overlap
-
-
-EMPTY = crayon_hf.budgets.Chunk("", 0, 0, 0, 0, [])
 
 
 @pytest.mark.slow
@@ -56,41 +41,11 @@ def test_files_are_split_as_texts_are(llama3_like, monkeypatch, tmp_path):
 
 def test_long_lines_of_files_are_split_to_whole_texts(llama3_like, monkeypatch):
     tokenizer, stock = crayon_hf.Tokenizer.from_file(str(llama3_like)), tokenizers.Tokenizer.from_file(str(llama3_like))
+    held = Against(tokenizer, lambda text: stock.encode(text, add_special_tokens=False).ids, None)
     monkeypatch.setattr(files, "WINDOW", 100)
     for text in ("aé" * 500, "word and " * 200, "👩‍👩‍👧‍👦" * 80):
-        check(list(tokenizer.split_file(io.BytesIO(text.encode()), 20, 2, [WORDS])), text, stock, 20, 2)
-
-
-@pytest.mark.parametrize("boundaries", [None, [WORDS], [re.compile(r"\n+"), WORDS]])
-def test_stripped_chunks_that_overlap(gpt2_like, boundaries):
-    """The range of a chunk is never inside that of the chunk before it."""
-    tokenizer = crayon_hf.Tokenizer.from_file(str(gpt2_like))
-    chance = random.Random(7)
-    for _ in range(300):
-        text = "".join(chance.choice(("one", "two", " é", "\n\n", "   ", "\t", "seven. ")) for _ in range(40))
-        most = chance.randint(2, 12)
-        chunks = tokenizer.split_text(text, most, chance.randrange(1, most), boundaries, strip=True)
-        for before, chunk in pairwise(chunks):
-            assert before.start < chunk.start
-            assert before.end < chunk.end
-            assert not text[before.end : chunk.start].strip()
-        assert list(tokenizer.split_file(io.BytesIO(text.encode()), most, boundaries=boundaries, strip=True)) == (
-            tokenizer.split_text(text, most, boundaries=boundaries, strip=True)
-        )
-
-
-def test_an_overlap_never_cuts_a_piece(gpt2_like):
-    """Paragraphs that fit a chunk stay whole, also where a chunk repeats them from the one before."""
-    tokenizer = crayon_hf.Tokenizer.from_file(str(gpt2_like))
-    paragraphs = [f"Paragraph {number} has some words in it.\n\n" for number in range(10)]
-    most = max(tokenizer.count_tokens(each) for each in paragraphs)
-    for overlap in (0, 3, most - 1):
-        chunks = tokenizer.split_text("".join(paragraphs), most + 4, overlap, ["paragraph", WORDS])
-        assert len(chunks) == 10
-        assert all(chunk.text.endswith(each) for chunk, each in zip(chunks, paragraphs, strict=True))
-        assert all(len(chunk.text) > len(each) for chunk, each in zip(chunks[1:], paragraphs[1:], strict=True)) == (
-            overlap > 0
-        )
+        chunks = list(tokenizer.split_file(io.BytesIO(text.encode()), 20, 2, [WORDS]))
+        check_chunks(held, chunks, text, 20, 2, "split_file")
 
 
 def test_batches_and_other_holders_of_tokenizers(llama3_like):

@@ -175,13 +175,11 @@ def test_a_list_that_changes_meanwhile(engine: _core.Engine) -> None:
 # -- forks
 
 FORKS = """
-import json, os, sys, threading, time
-
+import json, os, signal, sys, threading, time
 from crayon_hf import _core
 
-path, texts_path, forks = sys.argv[1], sys.argv[2], int(sys.argv[3])
+path, texts, forks = sys.argv[1], json.load(open(sys.argv[2])), int(sys.argv[3])
 engine = _core.Engine.open(path)
-texts = json.load(open(texts_path))
 want = [ids.tolist() for ids in engine.encode_ragged(texts, threads=1)]
 stop = threading.Event()
 sys.setswitchinterval(0.0005)
@@ -189,11 +187,7 @@ sys.setswitchinterval(0.0005)
 
 def work(i):
     while not stop.is_set():
-        if i % 2:
-            engine.encode_ragged(texts, threads=3)
-        else:
-            for text in texts:
-                engine.encode_ids(text)
+        engine.encode_ragged(texts, threads=3) if i % 2 else [engine.encode_ids(text) for text in texts]
 
 
 workers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
@@ -204,6 +198,7 @@ for i in range(forks):
     time.sleep(0.01 * (i % 3))
     child = os.fork()
     if child == 0:
+        signal.alarm(120)  # ends a child that hangs
         status = 1
         try:
             same = [ids.tolist() for ids in engine.encode_ragged(texts, threads=1 + i % 4)] == want
@@ -213,18 +208,7 @@ for i in range(forks):
             status = 0 if same and engine.count_tokens(texts, threads=2) == other.count_tokens(texts) else 2
         finally:
             os._exit(status)
-    deadline = time.monotonic() + 120
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > deadline:
-            os.kill(child, 9)
-            os.waitpid(child, 0)
-            status = "hung"
-            break
-        time.sleep(0.002)
-    if status != 0:
+    if (status := os.waitpid(child, 0)[1]) != 0:
         failed.append((i, status))
 stop.set()
 for worker in workers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -101,23 +102,16 @@ def test_torch_has_another_default_device(pair: tuple[Any, Any]) -> None:
         assert ours == stock
 
 
-def test_keywords_alone(pair: tuple[Any, Any]) -> None:
-    stock, ours = pair
-    for arguments in (
-        {"text": SHORT},
-        {"text": TEXTS, "text_pair": OTHERS},
-        {"text_target": SHORT},
-        {"text": TEXTS, "text_target": OTHERS},
-        {"text": SHORT, "text_pair": "pair", "text_target": "target", "text_pair_target": "another"},
-        {"text": [["split", "into"], ["words", "é"]], "is_split_into_words": True},
-        {"text": ["split", "into", "words"], "is_split_into_words": True},
-        {"text": SHORT, "split_special_tokens": True},
-        {"text": "a <pad> </s> [SEP] b", "split_special_tokens": True},
-    ):
-        assert outcome(lambda: ours(**arguments)) == outcome(lambda: stock(**arguments)), arguments  # noqa: B023
-
-
-WRONG: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+OTHER: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+    ((), {"text": SHORT}),
+    ((), {"text": TEXTS, "text_pair": OTHERS}),
+    ((), {"text_target": SHORT}),
+    ((), {"text": TEXTS, "text_target": OTHERS}),
+    ((), {"text": SHORT, "text_pair": "pair", "text_target": "target", "text_pair_target": "another"}),
+    ((), {"text": [["split", "into"], ["words", "é"]], "is_split_into_words": True}),
+    ((), {"text": ["split", "into", "words"], "is_split_into_words": True}),
+    ((), {"text": SHORT, "split_special_tokens": True}),
+    ((), {"text": "a <pad> </s> [SEP] b", "split_special_tokens": True}),
     ((), {}),
     ((None,), {}),
     ((3,), {}),
@@ -148,8 +142,10 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("inputs", "arguments"), WRONG, ids=range(len(WRONG)))
-def test_wrong_calls(pair: tuple[Any, Any], inputs: tuple[Any, ...], arguments: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("inputs", "arguments"), OTHER, ids=range(len(OTHER)))
+def test_calls_by_keywords_and_wrong_ones(
+    pair: tuple[Any, Any], inputs: tuple[Any, ...], arguments: dict[str, Any]
+) -> None:
     stock, ours = pair
     assert outcome(lambda: ours(*inputs, **arguments)) == outcome(lambda: stock(*inputs, **arguments))
 
@@ -194,3 +190,31 @@ def test_lazy_encodings_are_a_list(pair: tuple[Any, Any]) -> None:
     assert bool(fresh())
     shared = fresh()
     assert shared[0] is shared[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repository", ["byte_level"], indirect=True)
+def test_datasets_map(pair: tuple[Any, Any]) -> None:
+    datasets = pytest.importorskip("datasets")
+    datasets.disable_progress_bars()
+    data = datasets.Dataset.from_dict({"text": TEXTS * 12})
+    mapped = [
+        data.map(lambda rows: tokenizer(rows["text"], **SIZES[7]), batched=True, num_proc=workers)  # noqa: B023
+        for tokenizer, workers in zip((*pair, pair[1]), (None, None, 2), strict=True)
+    ]
+    for name in ("input_ids", "attention_mask"):
+        assert mapped[0][name][:] == mapped[1][name][:] == mapped[2][name][:]
+
+
+@pytest.mark.concurrency
+@pytest.mark.parametrize("repository", ["byte_level"], indirect=True)
+def test_eight_threads(pair: tuple[Any, Any]) -> None:
+    stock, ours = pair
+    texts = TEXTS * 12
+    expected = [plain(dict(stock(texts, **size))) for size in SIZES[:8]]
+
+    def work(number: int) -> bool:
+        return all(plain(dict(ours(texts, **SIZES[number]))) == expected[number] for _ in range(10))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))

@@ -106,20 +106,22 @@ def test_the_reading_of_tiktoken(directory: Any, gpt2_like: Path, monkeypatch: p
     assert plain(ours(TEXT)) == plain(AutoTokenizer.from_pretrained(place)(TEXT))
 
 
-def test_reports(directory: Any, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cartridge_in_memory(
+    directory: Any, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     place = directory({"tokenizer.json": gpt2_like.read_bytes()})
-    load = crayon_hf.AutoTokenizer.from_pretrained
-    with monkeypatch.context() as patch:
-        (tmp_path / "file").write_text("")
-        patch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "file" / "cache"))
-        assert facts(load(place)) == ("memory", None)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert facts(crayon_hf.AutoTokenizer.from_pretrained(place)) == ("memory", None)
 
-    def refuse(*arguments: Any) -> bytes:
-        raise crayon_hf.UnsupportedError("a component of this test")
 
-    monkeypatch.setattr(_core, "compile_tokenizer_json", refuse)
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "empty"))
-    with pytest.warns(crayon_hf.DelegatedWarning):
-        report = load(place).engine_report()
-    assert (report["engine"], report["origin"], report["cartridge"]) == ("delegated", None, None)
-    assert "of this test" in report["reason"]
+def test_a_cartridge_that_is_there_is_made_anew(pair: tuple[Any, Any], tmp_path: Path) -> None:
+    _, ours = pair
+    for prefix in ("", "mine-"):
+        ours.backend_tokenizer.save(tmp_path / f"{prefix}tokenizer.dat")
+    ours.add_tokens(["quick"])
+    for prefix in ("", "mine-"):
+        names = ours.save_pretrained(tmp_path, filename_prefix=prefix[:-1] or None)
+        cartridge = tmp_path / f"{prefix}tokenizer.dat"
+        assert names[-1] == str(cartridge)
+        assert crayon_hf.Tokenizer.from_file(cartridge).encode(TEXT).ids == ours.backend_tokenizer.encode(TEXT).ids

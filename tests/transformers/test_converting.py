@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transformers import PreTrainedTokenizerFast
 
-import crayon_hf
 from tests.transformers.comparing import outcome
 
 IDS: tuple[Any, ...] = (
@@ -71,16 +69,3 @@ def test_an_unknown_token(pair: tuple[Any, Any]) -> None:
         stock, ours = pair
         for tokens in ("none such", ["a", "none such", "never"]):
             assert ours.convert_tokens_to_ids(tokens) == stock.convert_tokens_to_ids(tokens)
-
-
-def test_a_class_that_overrides_one(repository: Any) -> None:
-    said = []
-    for base in (PreTrainedTokenizerFast, crayon_hf.CrayonTokenizerFast):
-
-        class Derived(base):  # type: ignore[misc,valid-type]
-            def _convert_token_to_id_with_added_voc(self, token: str) -> int:
-                return 7
-
-        tokenizer = Derived.from_pretrained(repository)
-        said.append((tokenizer.convert_tokens_to_ids("a"), tokenizer.convert_tokens_to_ids(["a", "b"])))
-    assert said[0] == said[1] == (7, [7, 7])

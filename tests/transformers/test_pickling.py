@@ -15,7 +15,7 @@ import pytest
 import crayon_hf
 from tests.transformers.comparing import plain
 
-TEXT = "The quick brown fox jumps"
+TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu"
 OF_LIBRARIES = [pytest.param(name, marks=pytest.mark.slow) for name in ("dill", "ray.cloudpickle", "multiprocess")]
 WAYS = ["copy", "deepcopy", "pickle", *OF_LIBRARIES]
 
@@ -93,3 +93,36 @@ def test_fingerprints_before_and_after_use(repositories: dict[str, Path], first:
     runs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() for _ in range(2)]
     assert runs[0] == runs[1]
     assert runs[0][:3] == runs[0][3:]
+
+
+def cached(tokenizer: Any) -> Any:
+    """A tokenizer as servers wrap it: its class is derived at run time, and it pickles as a function call."""
+
+    class Cached(type(tokenizer)):  # type: ignore[misc]
+        def __len__(self) -> int:
+            return length
+
+        def __reduce__(self) -> Any:
+            return cached, (tokenizer,)
+
+    length = len(tokenizer)
+    twin = copy.copy(tokenizer)
+    twin.__class__ = Cached
+    return twin
+
+
+def test_subclasses_say_how_they_are_pickled(pair: tuple[Any, Any]) -> None:
+    for tokenizer in pair:
+        for twin in (pickle.loads(pickle.dumps(cached(tokenizer))), copy.deepcopy(cached(tokenizer))):
+            assert type(twin).__qualname__ == "cached.<locals>.Cached"
+            assert plain(twin(TEXT)) == plain(tokenizer(TEXT))
+
+
+def test_pickled_batches(pair: tuple[Any, Any]) -> None:
+    stock, ours = pair
+    for arguments in ({}, {"padding": True, "return_tensors": "np"}):
+        batch = pickle.loads(pickle.dumps(ours([TEXT, "a"], **arguments)))
+        expected = stock([TEXT, "a"], **arguments)
+        assert plain(dict(batch)) == plain(dict(expected))
+        assert [one.tokens for one in batch.encodings] == [one.tokens for one in expected.encodings]
+        assert plain(dict(copy.deepcopy(ours([TEXT, "a"], **arguments)))) == plain(dict(expected))

@@ -96,7 +96,7 @@ def test_a_method_of_the_backend(pair: tuple[Any, Any]) -> None:
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("name", ["_encode_plus", "decode", "_decode"])
+@pytest.mark.parametrize("name", ["_encode_plus", "decode", "_decode", "_convert_token_to_id_with_added_voc"])
 def test_a_method_of_a_subclass(repository: Any, name: str) -> None:
     results = []
     for base in (PreTrainedTokenizerFast, crayon_hf.CrayonTokenizerFast):
