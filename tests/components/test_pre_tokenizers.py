@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,9 @@ from tokenizers.pre_tokenizers import PreTokenizer
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from tests.support import reference_impl
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "unicode"))
+import generate_classes as measure
 
 BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -243,3 +248,27 @@ def test_what_grows_without_end_is_refused() -> None:
     check(sequence(*[byte_level(False, False)] * 12), "\u00e9")
     with pytest.raises(VocabularyError, match="1024 bytes"):
         _core._testing.pre_tokenize(json.dumps(sequence(*[byte_level(False, False)] * 60)), "\u00e9")
+
+
+# -- character classes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flavor", ["oniguruma", "rust_regex"])
+def test_classes_equal_the_reference_everywhere(flavor: str) -> None:
+    members = measure.oniguruma_members if flavor == "oniguruma" else measure.rust_members
+    expected = measure.class_table(members)
+    found = _core._testing.char_classes(flavor)
+    assert len(found) == 0x110000
+    assert [hex(c) for c in range(0x110000) if found[c] != expected[c]][:20] == []
+    assert len(set(found)) == 8
+
+
+@pytest.mark.slow
+def test_added_token_classes_equal_the_reference_everywhere() -> None:
+    word, space = measure.word_and_space()
+    found = _core._testing.added_token_classes()
+    assert {c for c in range(0x110000) if found[c] & 1} == word
+    assert {c for c in range(0x110000) if found[c] & 2} == space
+    assert ord("_") in word
+    assert 0x3000 in space
