@@ -58,6 +58,7 @@ def test_an_index_keeps_the_tokenizer_as_it_was(template_like: Path) -> None:
     before = tokenizer.encode("a seek b", add_special_tokens=False).ids
     tokenizer.add_tokens(["seek"])
     appender.append("ek b")
+    assert (appender.ids_from(-1), appender.ids_from(99)) == (appender.ids, [])
     assert index.ids() == appender.ids == before != tokenizer.encode("a seek b", add_special_tokens=False).ids
 
 

@@ -13,8 +13,7 @@ import tokenizers
 import crayon_hf
 from crayon_hf.budgets import files
 from crayon_hf.budgets.chunks import Splitter
-from tests.budgets.against import Against
-from tests.budgets.against_splits import check_chunks
+from tests.budgets.against import Against, check_chunks
 from tests.support.random_texts import random_text
 
 WORDS = re.compile(r"\s+")

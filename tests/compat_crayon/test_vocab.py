@@ -10,15 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf import (
-    CartridgeError,
-    CrayonVocab,
-    ProfileNotFoundError,
-    ProfileNotLoadedError,
-    TokenIdError,
-    Tokenizer,
-    VocabularyError,
-)
+from crayon_hf import CrayonVocab, Tokenizer
+from crayon_hf.errors import CartridgeError, ProfileNotFoundError, ProfileNotLoadedError, TokenIdError, VocabularyError
 from tests.support.version_2_files import WORDS, complete, longest_match, write_version_2
 
 TEXTS = [

@@ -14,25 +14,22 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
-from tests.support import reference_impl
+from parity.components import parts
+from tests.support import compile_rule, reference_impl
 from tests.support.cartridge_text import text_source
 from tests.support.compile_rule import (
     GPT2_SPLIT,
     MERGES,
     QWEN_SPLIT,
-    TEXTS,
     changed,
     check,
     check_unsupported,
-    check_vocabulary,
     document,
     places,
-    replace_by,
-    roberta_document,
 )
 
 cpu = reference_impl.cpu
@@ -69,7 +66,7 @@ CHANGES = {
     "left out": leave_out,
     "twice": twice,
     **{
-        json.dumps(value): replace_by(value)
+        json.dumps(value): compile_rule.replace_by(value)
         for value in (None, True, False, 0, 1, -1, 0.5, 2**32, 10**30, "", "a", "Sequence", [], ["a"], [["a", "b"]], {})
     },
 }
@@ -77,7 +74,7 @@ CHANGES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("source", [document, roberta_document])
+@pytest.mark.parametrize("source", [document, compile_rule.roberta_document])
 def test_documents_with_one_change(source: Callable[[], reference_impl.Document], change: str) -> None:
     assert set(outcomes(source(), CHANGES[change]).values()) <= {"the same", "unsupported", "refused", "kept"}
 
@@ -88,7 +85,7 @@ def test_merges_as_strings_and_as_pairs() -> None:
     strings = copy.deepcopy(pairs)
     strings["model"]["merges"] = [" ".join(pair) for pair in pairs["model"]["merges"]]
     a, b = reference_impl.open_engine(pairs), reference_impl.open_engine(strings)
-    for text in TEXTS:
+    for text in compile_rule.TEXTS:
         assert a.encode_ids(text) == b.encode_ids(text)
     headed = copy.deepcopy(strings)
     headed["model"]["merges"].insert(0, "#version: 0.2")
@@ -104,7 +101,7 @@ def test_merges_as_strings_and_as_pairs() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", [document, roberta_document])
+@pytest.mark.parametrize("source", [document, compile_rule.roberta_document])
 @pytest.mark.parametrize(
     "name", ["NFC", "ByteLevel", "BPE", "TemplateProcessing", "RobertaProcessing", "Sequence", "nfc"]
 )
@@ -112,7 +109,7 @@ def test_components_by_the_name_of_others(source: Callable[[], reference_impl.Do
     """The reference identifies a post-processor by its fields, not by its type."""
     for path in places(source()):
         if path[-1] == "type":
-            check(changed(source(), path, replace_by(name)))
+            check(changed(source(), path, compile_rule.replace_by(name)))
 
 
 # -- malformed documents
@@ -160,49 +157,31 @@ def test_metadata_and_digest() -> None:
 # -- components: the engine runs each, with the results of ``tokenizers``
 
 
-def written(part: str, component: Any) -> reference_impl.Document:
-    """`document()` with `component` as its field `part`, as ``tokenizers`` itself writes it."""
-    tokenizer = Tokenizer.from_str(json.dumps(document()))
-    setattr(tokenizer, part, component)
-    out: reference_impl.Document = json.loads(tokenizer.to_str())
-    return out
-
-
-EVERY: dict[str, list[Any]] = {
-    "normalizer": [
-        *(normalizers.BertNormalizer(), normalizers.NFC(), normalizers.Prepend("_"), normalizers.Replace("a", "b")),
-        *(normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip(), normalizers.StripAccents()),
-    ],
-    "pre_tokenizer": [
-        *(pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False), pre_tokenizers.CharDelimiterSplit("b")),
-        *(pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.FixedLength(3), pre_tokenizers.Metaspace()),
-        *(pre_tokenizers.Punctuation(), pre_tokenizers.Split(Regex(QWEN_SPLIT), "isolated")),
-        *(pre_tokenizers.UnicodeScripts(), pre_tokenizers.WhitespaceSplit()),
-    ],
-    "decoder": [
-        *(decoders.BPEDecoder(), decoders.ByteFallback(), decoders.ByteLevel(), decoders.CTC(), decoders.Fuse()),
-        *(decoders.Metaspace(), decoders.Replace("a", "b"), decoders.Strip("a", 1, 2), decoders.WordPiece()),
-    ],
-    "post_processor": [
-        *(processors.BertProcessing(("</s>", 1), ("<s>", 2)), processors.RobertaProcessing(("</s>", 1), ("<s>", 2))),
-        *(processors.ByteLevel(), processors.TemplateProcessing("$A <s>", "$B:1 $A", [("<s>", 3)])),
-    ],
-}
-
-
-COMPONENTS = [(part, component) for part, components in EVERY.items() for component in components]
-
-
 EXTRA = [{"other": 1}, *({"add_prefix_space": value} for value in (True, False, None, 1)), {"use_regex": None}]
 EXTRA += [{"str_rep": "x"}, {"prepend_scheme": "first", "add_prefix_space": False}, {"prepend_scheme": "Always"}]
 
 
+KINDS = {
+    "normalizer": parts.normalizers(),
+    "pre_tokenizer": parts.pre_tokenizers(),
+    "post_processor": parts.post_processors(),
+    "decoder": parts.decoders(),
+}
+COMPONENTS = {
+    f"{part} {component['type']} {list(component.get('pattern', ()))}": (part, component)
+    for part, found in KINDS.items()
+    for component in found.values()
+    if component["type"] not in ("Sequence", "Precompiled")
+}
+"""The last component of each type, and of each type of pattern."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("part", "component"), COMPONENTS, ids=[f"{p} {type(c).__name__}" for p, c in COMPONENTS])
+@pytest.mark.parametrize(("part", "component"), COMPONENTS.values(), ids=COMPONENTS)
 def test_every_field_of_a_component(part: str, component: Any) -> None:
     """With a field missing or of another type, or with an unknown field, the compiler and ``tokenizers`` read the
     component alike, or both refuse it."""
-    source = written(part, component)
+    source = document(**{part: component})
     texts = [changed(source, (part, *path), change) for path in places(source[part]) for change in CHANGES.values()]
     for extra in EXTRA:
         texts.append(json.dumps(source | {part: source[part] | extra}))
@@ -238,7 +217,7 @@ QWEN, REVERSED = {"Regex": QWEN_SPLIT}, document()
 REVERSED["pre_tokenizer"]["pretokenizers"].reverse()
 TABLES: list[tuple[reference_impl.Document, str, str | None]] = [
     (document(), "bytes", "qwen2"),
-    (roberta_document(), "bytes", "gpt2"),
+    (compile_rule.roberta_document(), "bytes", "gpt2"),
     (reference_impl.byte_level_document(), "bytes", "whole"),
     (split({"Regex": GPT2_SPLIT}), "bytes", "gpt2"),
     (split({"Regex": QWEN_SPLIT.replace("'m|", "'n|")}), "bytes", None),
@@ -302,7 +281,7 @@ def test_vocabularies_of_any_strings(more: dict[str, None], seed: int, escaped: 
     source = reference_impl.byte_level_document(MERGES, more=list(more), seed=seed)
     text = json.dumps(source, ensure_ascii=escaped)
     engine = reference_impl.open_engine(text)
-    check_vocabulary(engine, Tokenizer.from_str(text), [])
+    compile_rule.check_vocabulary(engine, Tokenizer.from_str(text), [])
 
 
 def test_the_most_unused_ids() -> None:

@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
+from parity.components import parts
 from tests.support import reference_impl
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "unicode"))
@@ -149,27 +150,10 @@ def test_random_components_on_random_text(seed: int) -> None:
     components = [random_component(rng) for _ in range(60)]
     if seed == 0:
         inserted = [sequence(first, part) for first in (prepend(""), replace("", "x")) for part in components[:20]]
-        components += [*FIXED, *inserted]
+        components += [*parts.normalizers().values(), *inserted]
     for component in components:
         for _ in range(60):
             check(component, random_text(rng))
-
-
-FIXED = [
-    *({"type": name} for name in NAMES),
-    strip(True, True),
-    strip(True, False),
-    strip(False, True),
-    bert(),
-    bert(lowercase=False),
-    bert(strip_accents=False, clean_text=False),
-    prepend("\u2581"),
-    replace(" ", "\u2581"),
-    replace("``", '"'),
-    sequence(prepend("\u2581"), replace(" ", "\u2581")),
-    sequence({"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}),
-    precompiled({"a": "b", "\u0301": "", "\u2026": "...", "\u00a0": " ", "\r": " ", "e\u0301": "\u00e9"}),
-]
 
 
 # Characters that combine with each other: marks, starters, singletons, exclusions, Jamo.

@@ -171,7 +171,7 @@ def test_any_nesting(component: dict[str, Any], text: str) -> None:
 def test_every_code_point(component: dict[str, Any]) -> None:
     """Each character is put between letters, where it joins or separates them, so one wrong bit of a table shows.
 
-    (test_unicode and test_pretokenize cover GPT-2's pattern in ByteLevel.)
+    (Character classes, below, cover GPT-2's pattern in ByteLevel.)
     """
     spelled = json.dumps(component)
     chars = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]

@@ -18,16 +18,8 @@ import tokenizers
 from tokenizers import processors
 
 import crayon_hf
-from crayon_hf import (
-    CorpusError,
-    TokenIdError,
-    Tokenizer,
-    UnsupportedError,
-    VocabularyError,
-    extend,
-    shrink,
-    train_bpe,
-)
+from crayon_hf import Tokenizer, extend, shrink, train_bpe
+from crayon_hf.errors import CorpusError, TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.parity.inputs.strings import CATEGORIES, generate
 from crayon_hf.tokenizer.resolve import open_tokenizer
 from crayon_hf.training import VocabularyChange
