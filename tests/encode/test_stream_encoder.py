@@ -139,6 +139,7 @@ def _check_case(document: str, rng: random.Random, texts: int) -> int:
 # -- where seams are
 
 
+@functools.cache
 def _pairs_engine(family: str) -> tuple[_core.Engine, str]:
     """An engine that merges any two neighbouring bytes of some characters, so that ids show every border of a
     pretoken."""
@@ -166,52 +167,40 @@ def test_all_neighbours(family: str) -> None:
     assert cuts > len(characters) ** 4 / 3
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_endless_pretokens_have_seams(family: str) -> None:
-    """Small windows are enough for long pretokens that a pattern cuts by counting, or only at punctuation and line
-    breaks."""
-    engine, _ = _pairs_engine(family)
-    texts = ["\u4e2d" * 9 + "\u3002", "\u4e2d\n", "\u4e2d\u3002\n", "aZ.", "a\r\n", "'r1", "x\n\n\n\ty"]
-    if family != "gpt2":
-        texts.append("1")
-    for text in texts:
-        data = (text * 400).encode()
-        got = streamed(engine, data, 128, False, False, grow=100_000)
-        assert got[0] == engine.encode_ids(data.decode())
-        consumed, _, _ = _core.StreamEncoder(engine).encode(data, 0, 128, False)
-        assert consumed > 64, text
+USUAL = [
+    ("llama2", "one two three four five six "),
+    ("llama2", "\u4e2d\u6587\u3002"),
+    ("mistral", "one two three four five six "),
+    ("gemma", "one\ntwo\tthree "),
+    ("t5", "one\ntwo three\u3000four\t"),
+    ("albert", "One Two  Three. "),
+    ("bert", "one, two. \u4e2d\u6587\u4e2d"),
+    ("bert", "\u4e2d\u6587\u3002"),
+    ("first", "one two three "),
+    ("charsmap", "t\u33c2, a t\u33c2."),
+    ("qwen", "one two\u3002\u4e2d\u6587"),
+    ("roberta", "one two three "),
+    ("prefixed", "one two three "),
+]
+ENDLESS = ("\u4e2d" * 9 + "\u3002", "\u4e2d\n", "\u4e2d\u3002\n", "aZ.", "a\r\n", "'r1", "x\n\n\n\ty", "1")
+"""Texts that make long pretokens if repeated. A pattern cuts these by counting, or at punctuation and line breaks."""
 
 
-@pytest.mark.parametrize(
-    ("shape", "text"),
-    [
-        ("llama2", "one two three four five six "),
-        ("llama2", "\u4e2d\u6587\u3002"),
-        ("mistral", "one two three four five six "),
-        ("gemma", "one\ntwo\tthree "),
-        ("t5", "one\ntwo three\u3000four\t"),
-        ("albert", "One Two  Three. "),
-        ("bert", "one, two. \u4e2d\u6587\u4e2d"),
-        ("bert", "\u4e2d\u6587\u3002"),
-        ("first", "one two three "),
-        ("charsmap", "t\u33c2, a t\u33c2."),
-        ("qwen", "one two\u3002\u4e2d\u6587"),
-        ("roberta", "one two three "),
-        ("prefixed", "one two three "),
-    ],
-)
-def test_usual_text_needs_small_windows(shape: str, text: str) -> None:
-    engine = engine_of(shape)
-    data = (text * 40).encode()
+@pytest.mark.parametrize(("shape", "text"), [*USUAL, *itertools.product(FAMILIES, ENDLESS)])
+def test_small_windows_are_enough(shape: str, text: str) -> None:
+    if (shape, text) == ("gpt2", "1"):
+        return  # its pattern does not count digits
+    engine, window = (_pairs_engine(shape)[0], 128) if text in ENDLESS else (engine_of(shape), 60)
+    data = (text * 100).encode()
     assert _core.StreamEncoder(engine).streams
     for offsets in (False, True):
         encoder = _core.StreamEncoder(engine, offsets=offsets)
         start = 0
-        while start + 60 < len(data):
-            consumed, _, _ = encoder.encode(data, start, start + 60, False)
+        while start + window < len(data):
+            consumed, _, _ = encoder.encode(data, start, start + window, False)
             assert consumed > 0
             start += consumed
-        assert_streams_alike(engine, text * 40, 60, True, offsets)
+        assert_streams_alike(engine, data.decode(), window, True, offsets)
 
 
 @pytest.mark.parametrize(
