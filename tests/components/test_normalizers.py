@@ -75,12 +75,10 @@ def reference(component: Component, text: str) -> Result | None:
     """The text that ``tokenizers`` normalizes, and the alignment of each of its bytes; None if ``tokenizers``
     panics."""
     made = tokenizer(json.dumps(component))
-    try:
-        normalized, offsets = made.normalizer.normalize_str(text), made.encode(text).offsets
-    except BaseException as error:  # pyo3's PanicException derives from BaseException
-        if type(error).__name__ != "PanicException":
-            raise
+    found = reference_impl.try_reference(lambda: (made.normalizer.normalize_str(text), made.encode(text).offsets))
+    if found is None:
         return None
+    normalized, offsets = found
     byte_of = [0]
     for char in text:
         byte_of.append(byte_of[-1] + len(char.encode()))

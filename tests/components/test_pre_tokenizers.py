@@ -200,11 +200,8 @@ def test_text_without_a_place(component: dict[str, Any], inserted: str, text: st
     """Inserted text has no place in the original. ``tokenizers`` repeats it if ByteLevel spells it, and panics if other
     text follows in the same piece."""
     spelled = json.dumps(component)
-    try:
-        expected = with_inserted(component, inserted, text)
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":
-            raise
+    expected = reference_impl.try_reference(lambda: with_inserted(component, inserted, text))
+    if expected is None:
         for aligned in (True, False):
             with pytest.raises(ValueError, match="before the first character"):
                 _core._testing.pre_tokenize(spelled, text, inserted=inserted, aligned=aligned)
