@@ -8,6 +8,7 @@ import copy
 import os
 import pickle
 import re
+from importlib import import_module
 
 import pytest
 
@@ -28,6 +29,14 @@ def tokenizer(llama3_like):
     return crayon_hf.Tokenizer.from_file(str(llama3_like))
 
 
+@pytest.fixture
+def kind(request):
+    """The adapter of each class of tests."""
+    pytest.importorskip(request.cls.module)
+    module, _, name = request.cls.name.partition(".")
+    return getattr(import_module(f"crayon_hf.adapters.{module}"), name)
+
+
 def places(tokenizer, text, size, overlap=0, **options):
     return [
         (chunk.text, chunk.start, chunk.end) for chunk in tokenizer.split_text(text, size, overlap, WORDS, **options)
@@ -35,12 +44,7 @@ def places(tokenizer, text, size, overlap=0, **options):
 
 
 class TestLangChain:
-    @pytest.fixture
-    def kind(self):
-        pytest.importorskip("langchain_text_splitters")
-        from crayon_hf.adapters.langchain import CrayonTextSplitter
-
-        return CrayonTextSplitter
+    module, name = "langchain_text_splitters", "langchain.CrayonTextSplitter"
 
     def test_texts_and_documents(self, kind, tokenizer):
         from langchain_core.documents import Document
@@ -74,12 +78,7 @@ class TestLangChain:
 
 
 class TestLlamaIndex:
-    @pytest.fixture
-    def kind(self):
-        pytest.importorskip("llama_index.core")
-        from crayon_hf.adapters.llama_index import CrayonNodeParser
-
-        return CrayonNodeParser
+    module, name = "llama_index.core", "llama_index.CrayonNodeParser"
 
     def test_documents_to_nodes(self, kind, tokenizer):
         from llama_index.core.ingestion import IngestionPipeline
@@ -129,12 +128,7 @@ class TestLlamaIndex:
 
 
 class TestHaystack:
-    @pytest.fixture
-    def kind(self):
-        pytest.importorskip("haystack")
-        from crayon_hf.adapters.haystack import CrayonDocumentSplitter
-
-        return CrayonDocumentSplitter
+    module, name = "haystack", "haystack.CrayonDocumentSplitter"
 
     def test_documents(self, kind, tokenizer):
         from haystack import Document
@@ -179,12 +173,7 @@ class TestHaystack:
 
 
 class TestChonkie:
-    @pytest.fixture
-    def kind(self):
-        pytest.importorskip("chonkie")
-        from crayon_hf.adapters.chonkie import CrayonChunker
-
-        return CrayonChunker
+    module, name = "chonkie", "chonkie.CrayonChunker"
 
     def test_texts_batches_and_documents(self, kind, tokenizer):
         from chonkie import BaseChunker

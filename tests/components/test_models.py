@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from parity.components.models import make_model, model_names, training_text
+from tests.support import reference_impl
 
 Model = dict[str, Any]
 Token = tuple[int, str, tuple[int, int]]
@@ -28,16 +29,7 @@ WORD_PIECE: Model = {
     "max_input_chars_per_word": 100,
 }
 WORD_LEVEL: Model = {"type": "WordLevel", "unk_token": "[UNK]"}
-BPE: Model = {
-    "type": "BPE",
-    "dropout": None,
-    "unk_token": None,
-    "continuing_subword_prefix": None,
-    "end_of_word_suffix": None,
-    "fuse_unk": False,
-    "byte_fallback": False,
-    "ignore_merges": False,
-}
+BPE: Model = reference_impl.byte_level_document()["model"]
 BYTE_TOKENS = [f"<0x{b:02X}>" for b in range(256)]
 
 

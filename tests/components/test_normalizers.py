@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
+from parity.components import parts
 from tests.support import reference_impl
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "unicode"))
@@ -74,12 +75,10 @@ def reference(component: Component, text: str) -> Result | None:
     """The text that ``tokenizers`` normalizes, and the alignment of each of its bytes; None if ``tokenizers``
     panics."""
     made = tokenizer(json.dumps(component))
-    try:
-        normalized, offsets = made.normalizer.normalize_str(text), made.encode(text).offsets
-    except BaseException as error:  # pyo3's PanicException derives from BaseException
-        if type(error).__name__ != "PanicException":
-            raise
+    found = reference_impl.try_reference(lambda: (made.normalizer.normalize_str(text), made.encode(text).offsets))
+    if found is None:
         return None
+    normalized, offsets = found
     byte_of = [0]
     for char in text:
         byte_of.append(byte_of[-1] + len(char.encode()))
@@ -149,27 +148,10 @@ def test_random_components_on_random_text(seed: int) -> None:
     components = [random_component(rng) for _ in range(60)]
     if seed == 0:
         inserted = [sequence(first, part) for first in (prepend(""), replace("", "x")) for part in components[:20]]
-        components += [*FIXED, *inserted]
+        components += [*parts.normalizers().values(), *inserted]
     for component in components:
         for _ in range(60):
             check(component, random_text(rng))
-
-
-FIXED = [
-    *({"type": name} for name in NAMES),
-    strip(True, True),
-    strip(True, False),
-    strip(False, True),
-    bert(),
-    bert(lowercase=False),
-    bert(strip_accents=False, clean_text=False),
-    prepend("\u2581"),
-    replace(" ", "\u2581"),
-    replace("``", '"'),
-    sequence(prepend("\u2581"), replace(" ", "\u2581")),
-    sequence({"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}),
-    precompiled({"a": "b", "\u0301": "", "\u2026": "...", "\u00a0": " ", "\r": " ", "e\u0301": "\u00e9"}),
-]
 
 
 # Characters that combine with each other: marks, starters, singletons, exclusions, Jamo.
@@ -197,19 +179,10 @@ def test_forms(form: str) -> None:
             check({"type": form}, text)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "content"),
-    [
-        (" {2,}", "\u2581"),
-        (r"\s+", " "),
-        ("^", "x"),
-        ("$", "x"),
-        ("x*", "-"),
-        ("[a-c]", ""),
-        (r"\b", "|"),
-        ("(?=a)", "_"),
-    ],
-)
+REPLACED = [(" {2,}", "\u2581"), (r"\s+", " "), ("^", "x"), ("$", "x"), ("x*", "-"), ("[a-c]", ""), (r"\b", "|")]
+
+
+@pytest.mark.parametrize(("pattern", "content"), [*REPLACED, ("(?=a)", "_")])
 def test_regex_replacements(pattern: str, content: str) -> None:
     rng = random.Random(pattern)
     component = replace(pattern, content, "Regex")
@@ -305,3 +278,91 @@ def test_clusters(seed: int) -> None:
         for _ in range(400):
             few = rng.sample(CLUSTERS, rng.choice((3, 5, len(CLUSTERS))))
             check(component, "".join(rng.choice(few) for _ in range(rng.choice((2, 3, 4, 6, 12)))))
+
+
+# -- every code point
+
+POINTS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+
+
+OFF = {"type": "BertNormalizer"} | dict.fromkeys(BERT, False)
+COMPONENTS = [*({"type": name} for name in NAMES), bert(), *(OFF | {name: True} for name in BERT)]
+
+
+def stock(component: Component) -> Any:
+    return tokenizer(json.dumps(component)).normalizer.normalize_str
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("component", COMPONENTS, ids=json.dumps)
+def test_every_code_point(component: Component) -> None:
+    normalize, text = stock(component), json.dumps(component)
+    changed = 0
+    for start in range(0, len(POINTS), 8192):
+        # Each beside an ASCII letter, and beside the next code point, with which it may combine.
+        for joiner in ("a\n", ""):
+            given = joiner.join(POINTS[start : start + 8192])
+            want = normalize(given)
+            changed += want != given
+            if _core.normalize(text, given, aligned=False)[0] != want:
+                for char in POINTS[start : start + 8192]:
+                    assert _core.normalize(text, char, aligned=False)[0] == normalize(char), f"U+{ord(char):04X}"
+                pytest.fail(f"characters from U+{ord(POINTS[start]):04X} on differ only beside each other")
+    assert changed > 0
+
+
+@pytest.mark.slow
+def test_every_code_point_at_the_ends() -> None:
+    component = {"type": "Strip", "strip_left": True, "strip_right": True}
+    normalize, text = stock(component), json.dumps(component)
+    white = [c for c in POINTS[:0x10000] if normalize(f"{c}x{c}") == "x"]
+    assert len(white) == 25
+    for char in POINTS:
+        # Only white space is stripped, so one call of ours covers all, and the reference is called for candidates only.
+        if _core._testing.normalizer_leaves(text, char) == (char in white):
+            pytest.fail(f"U+{ord(char):04X}")
+    for char in white:
+        assert _core.normalize(text, f"{char}x{char}", aligned=False)[0] == "x"
+    assert [c for c in POINTS[0x10000 - 0x800 :] if normalize(c) != c] == []
+
+
+ACUTE, ZWJ, KA, VIRAMA = "\u0301", "\u200d", "\u0915", "\u094d"
+JAMO = "\u1100", "\u1161", "\u11a8"
+
+
+@pytest.mark.slow
+def test_grapheme_class_of_every_code_point() -> None:
+    """The normalizer Precompiled replaces a grapheme cluster of less than six bytes whole. So its results show which
+    characters join a cluster."""
+    component = precompiled({"a": "b", ACUTE: "!", "\u00a9": "Y", KA: "K", **{jamo: f"<{jamo}>" for jamo in JAMO}})
+    normalize, text = stock(component), json.dumps(component)
+
+    def probe(char: str) -> str:
+        filler = {1: "\U000e0100", 2: "\u20d0", 3: ACUTE, 4: ACUTE}[len(char.encode())]
+        probes = [char + 2 * ACUTE, "a" + char]
+        # Only marks join, so the remaining ideographs, unassigned and private code points are not tested.
+        if not 0x20000 <= ord(char) < 0xE0000 and ord(char) < 0xE2000:
+            probes += [f"{char}a{filler}", f"\u00a9{char}{ZWJ}\u00a9{ACUTE}", f"\u00a9{ZWJ}{char}"]
+            probes += [KA + char + KA + ACUTE, KA + VIRAMA + char + KA + ACUTE, char + VIRAMA + KA + ACUTE]
+            probes += [char + jamo + ACUTE for jamo in JAMO]
+        return "\n".join(probes)
+
+    for start in range(0, len(POINTS), 4096):
+        batch = POINTS[start : start + 4096]
+        given = "\n".join(map(probe, batch))
+        if _core.normalize(text, given, aligned=False)[0] != normalize(given):
+            for char in batch:
+                assert _core.normalize(text, probe(char), False)[0] == normalize(probe(char)), f"U+{ord(char):04X}"
+
+
+@pytest.mark.slow
+def test_every_pair_that_may_compose() -> None:
+    compose, decompose = stock({"type": "NFC"}), stock({"type": "NFD"})
+    decompositions = [d for c in POINTS if (d := decompose(c)) != c]
+    starts = sorted({d[0] for d in decompositions} | {compose(d[:-1]) for d in decompositions})
+    seconds = sorted({c for d in decompositions for c in d[1:]})
+    assert len(starts) > 500
+    assert len(seconds) > 100
+    for second in seconds:
+        text = "\n".join(start + second for start in starts)
+        assert _core.normalize('{"type": "NFC"}', text, aligned=False)[0] == compose(text), f"U+{ord(second):04X}"

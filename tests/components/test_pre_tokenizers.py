@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,9 @@ from tokenizers.pre_tokenizers import PreTokenizer
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from tests.support import reference_impl
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "unicode"))
+import generate_classes as measure
 
 BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -166,7 +171,7 @@ def test_any_nesting(component: dict[str, Any], text: str) -> None:
 def test_every_code_point(component: dict[str, Any]) -> None:
     """Each character is put between letters, where it joins or separates them, so one wrong bit of a table shows.
 
-    (test_unicode and test_pretokenize cover GPT-2's pattern in ByteLevel.)
+    (Character classes, below, cover GPT-2's pattern in ByteLevel.)
     """
     spelled = json.dumps(component)
     chars = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
@@ -195,11 +200,8 @@ def test_text_without_a_place(component: dict[str, Any], inserted: str, text: st
     """Inserted text has no place in the original. ``tokenizers`` repeats it if ByteLevel spells it, and panics if other
     text follows in the same piece."""
     spelled = json.dumps(component)
-    try:
-        expected = with_inserted(component, inserted, text)
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":
-            raise
+    expected = reference_impl.try_reference(lambda: with_inserted(component, inserted, text))
+    if expected is None:
         for aligned in (True, False):
             with pytest.raises(ValueError, match="before the first character"):
                 _core._testing.pre_tokenize(spelled, text, inserted=inserted, aligned=aligned)
@@ -243,3 +245,27 @@ def test_what_grows_without_end_is_refused() -> None:
     check(sequence(*[byte_level(False, False)] * 12), "\u00e9")
     with pytest.raises(VocabularyError, match="1024 bytes"):
         _core._testing.pre_tokenize(json.dumps(sequence(*[byte_level(False, False)] * 60)), "\u00e9")
+
+
+# -- character classes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flavor", ["oniguruma", "rust_regex"])
+def test_classes_equal_the_reference_everywhere(flavor: str) -> None:
+    members = measure.oniguruma_members if flavor == "oniguruma" else measure.rust_members
+    expected = measure.class_table(members)
+    found = _core._testing.char_classes(flavor)
+    assert len(found) == 0x110000
+    assert [hex(c) for c in range(0x110000) if found[c] != expected[c]][:20] == []
+    assert len(set(found)) == 8
+
+
+@pytest.mark.slow
+def test_added_token_classes_equal_the_reference_everywhere() -> None:
+    word, space = measure.word_and_space()
+    found = _core._testing.added_token_classes()
+    assert {c for c in range(0x110000) if found[c] & 1} == word
+    assert {c for c in range(0x110000) if found[c] & 2} == space
+    assert ord("_") in word
+    assert 0x3000 in space

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from crayon_hf import _core
-from tests.batch.test_threads import ragged, vocabulary
+from tests.encode.test_threads import ragged, vocabulary
 from tests.support import reference_impl
 from tests.support.cartridge_text import NAMES, text_source
 
@@ -77,6 +77,15 @@ def huge(name: str) -> str:
     return (words + " 1234567890" * 30 + "<|end|> crayon box <r>  ") * (700_000 // len(words))
 
 
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"truncation": (100_000, 10, "longest_first", "right")},
+    {"truncation": (50_000, 0, "longest_first", "left")},
+    {"padding": (None, "right", 64, 0, 0, "[PAD]")},
+    {"add_special_tokens": False, "special_as_text": True},
+]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["byte level", "llama_like", "bert_like", "t5_like"])
 @pytest.mark.parametrize("kind", ["ASCII", "UCS-4"])
@@ -89,6 +98,19 @@ def test_huge_texts(name: str, kind: str) -> None:
     assert engine.encode_lists([fresh(text), "a"], threads=2)[0] == want
     assert engine.count_tokens([fresh(text)], threads=2) == [len(want)]
     assert len(engine.encode_batch([fresh(text)], offsets=False, threads=2)[0]) == len(want)
+    batch = ["some words", text, "", "a" * len(text), "more"]
+    for options in OPTIONS if name == "bert_like" else OPTIONS[:1]:
+        whole, parts = (engine.encode_batch(batch, threads=threads, **options) for threads in (1, 3))
+        for one, other in zip(whole, parts, strict=True):
+            reference_impl.assert_same(other, one, str(options))
+            for left, right in zip(one.overflowing, other.overflowing, strict=True):
+                assert (left.ids, left.offsets) == (right.ids, right.offsets)
+
+
+def test_a_huge_text_is_encoded_as_by_the_reference() -> None:
+    text = huge("UCS-4")
+    (got,) = engine_of("byte level").encode_batch([text], threads=2)
+    reference_impl.assert_same(got, reference_of("byte level").encode(text), "a huge text")
 
 
 def test_no_place_to_cut() -> None:

@@ -4,11 +4,7 @@ instruction set."""
 from __future__ import annotations
 
 import random
-import sys
 from functools import cache
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,10 +12,8 @@ from hypothesis import strategies as st
 from tiktoken_ext import openai_public
 
 from crayon_hf import _core
+from tests.scan import pretokenize_reference as twin
 from tests.support.reference_impl import KIMI_PATTERN
-
-sys.path.insert(0, str(Path(__file__).parent))
-twin: Any = import_module("pretokenize_reference")
 
 CPUS = _core.cpu_levels()
 SPELLINGS = [

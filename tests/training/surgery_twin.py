@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import tokenizers
@@ -52,18 +53,22 @@ def new_characters(model: dict[str, Any], words: Words, most: int) -> list[str]:
     return sorted(sorted(missing, key=lambda c: (-counts[c], -ord(c)))[:most])
 
 
-def merged(model: dict[str, Any], word: str) -> list[str]:
-    """Merge a word. A character that the vocabulary lacks becomes "", which no merge joins."""
-    vocab, ranks = model["vocab"], {tuple(pair): rank for rank, pair in enumerate(model["merges"])}
-    if model["ignore_merges"] and word in vocab:
-        return [word]
-    symbols = [c if c in vocab else "" for c in word]
-    while True:
-        found = [(ranks[pair], i) for i, pair in enumerate(itertools.pairwise(symbols)) if pair in ranks]
-        if not found:
-            return symbols
+def merges_of(model: dict[str, Any], symbols: list[str]) -> Iterator[str]:
+    """Merge neighbouring symbols of a list, and yield the product of each merge."""
+    ranks = {tuple(pair): rank for rank, pair in enumerate(model["merges"])}
+    while found := [(ranks[pair], i) for i, pair in enumerate(itertools.pairwise(symbols)) if pair in ranks]:
         _, i = min(found)
         symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+        yield symbols[i]
+
+
+def merged(model: dict[str, Any], word: str) -> list[str]:
+    """Merge a word. A character that the vocabulary lacks becomes "", which no merge joins."""
+    if model["ignore_merges"] and word in model["vocab"]:
+        return [word]
+    symbols = [c if c in model["vocab"] else "" for c in word]
+    list(merges_of(model, symbols))
+    return symbols
 
 
 def extended(
@@ -131,15 +136,9 @@ def joined(symbols: list[str], pair: tuple[str, str]) -> list[str]:
 
 def parts_of(model: dict[str, Any], token: str) -> set[str]:
     """Return a token and the products of its own merges, or the token alone if merges do not make it."""
-    ranks = {tuple(pair): rank for rank, pair in enumerate(model["merges"])}
-    symbols, made = list(token), {token}
-    while True:
-        found = [(ranks[pair], i) for i, pair in enumerate(itertools.pairwise(symbols)) if pair in ranks]
-        if not found:
-            return made | set(token) if symbols == [token] else {token}
-        _, i = min(found)
-        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
-        made.add(symbols[i])
+    symbols = list(token)
+    made = {token, *merges_of(model, symbols)}
+    return made | set(token) if symbols == [token] else {token}
 
 
 def document_of(tokenizer: Any) -> dict[str, Any]:

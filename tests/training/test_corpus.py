@@ -13,14 +13,8 @@ from typing import Any
 
 import pytest
 
-from crayon_hf import (
-    CorpusError,
-    InvalidUtf8Error,
-    train_bpe,
-    train_unigram,
-    train_wordlevel,
-    train_wordpiece,
-)
+import crayon_hf
+from crayon_hf.errors import CorpusError, InvalidUtf8Error
 from crayon_hf.training_data import batches as batching
 from crayon_hf.training_data import corpus as corpora
 from crayon_hf.training_data import files
@@ -59,9 +53,9 @@ def test_names_of_files_in_the_place_of_texts(of_kind: type, tmp_path: Path, mon
     for name in ("a.txt", "b.txt"):
         Path(name).write_text("low lower lowest " * 9)
     names = ["a.txt", str(tmp_path / "b.txt")]
-    for train in (train_bpe, train_unigram, train_wordpiece, train_wordlevel):
+    for kind in ("bpe", "unigram", "wordpiece", "wordlevel"):
         with pytest.raises(ValueError, match="Path"):
-            train(of_kind(names))
+            getattr(crayon_hf, f"train_{kind}")(of_kind(names))
     assert texts(iter(names)) == names
     assert texts(of_kind(Path(name) for name in names)) == ["low lower lowest " * 9] * 2
     for other in (["a.txt", "no file"], ["a.txt\n"], ["", "a.txt"], ["\0"], [str(tmp_path)], ["a.txt" * 2000]):

@@ -19,6 +19,7 @@ from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error
 from tests.components.test_pre_tokenizers import GPT2, byte_level, metaspace, sequence, split
 from tests.conftest import SENTENCES
+from tests.encode.test_stream_encoder import LLAMA
 from tests.support import reference_impl
 
 BERT = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None}
@@ -47,16 +48,7 @@ BYTES: dict[str, tuple[Any, Any]] = {
 }
 TEXTS: dict[str, tuple[Any, Any]] = {
     "metaspace first": (None, metaspace("\u2581", "first", True)),
-    "llama": (
-        {
-            "type": "Sequence",
-            "normalizers": [
-                {"type": "Prepend", "prepend": "\u2581"},
-                {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
-            ],
-        },
-        None,
-    ),
+    "llama": (LLAMA, None),
     "t5": ({"type": "NFKC"}, sequence({"type": "WhitespaceSplit"}, metaspace("\u2581", "always", True))),
     "bert": (BERT | {"lowercase": True}, {"type": "BertPreTokenizer"}),
     "nothing": (None, None),

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.reference_impl import record
+
 
 class Raised:
     """The class of a raised error. A bare Exception of the reference equals a ValueError of ours."""
@@ -61,19 +63,4 @@ def plain(value: Any) -> Any:
 
 def encodings(values: Any) -> Any:
     """All fields of the encodings of a batch."""
-    if values is None:
-        return None
-    return [
-        {
-            "ids": one.ids,
-            "tokens": one.tokens,
-            "type_ids": one.type_ids,
-            "attention_mask": one.attention_mask,
-            "special_tokens_mask": one.special_tokens_mask,
-            "offsets": one.offsets,
-            "word_ids": one.word_ids,
-            "sequence_ids": one.sequence_ids,
-            "overflowing": encodings(one.overflowing),
-        }
-        for one in values
-    ]
+    return values and [record(one) | {"overflowing": encodings(one.overflowing)} for one in values]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy  # type: ignore[attr-defined]
@@ -101,23 +104,16 @@ def test_torch_has_another_default_device(pair: tuple[Any, Any]) -> None:
         assert ours == stock
 
 
-def test_keywords_alone(pair: tuple[Any, Any]) -> None:
-    stock, ours = pair
-    for arguments in (
-        {"text": SHORT},
-        {"text": TEXTS, "text_pair": OTHERS},
-        {"text_target": SHORT},
-        {"text": TEXTS, "text_target": OTHERS},
-        {"text": SHORT, "text_pair": "pair", "text_target": "target", "text_pair_target": "another"},
-        {"text": [["split", "into"], ["words", "é"]], "is_split_into_words": True},
-        {"text": ["split", "into", "words"], "is_split_into_words": True},
-        {"text": SHORT, "split_special_tokens": True},
-        {"text": "a <pad> </s> [SEP] b", "split_special_tokens": True},
-    ):
-        assert outcome(lambda: ours(**arguments)) == outcome(lambda: stock(**arguments)), arguments  # noqa: B023
-
-
-WRONG: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+OTHER: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+    ((), {"text": SHORT}),
+    ((), {"text": TEXTS, "text_pair": OTHERS}),
+    ((), {"text_target": SHORT}),
+    ((), {"text": TEXTS, "text_target": OTHERS}),
+    ((), {"text": SHORT, "text_pair": "pair", "text_target": "target", "text_pair_target": "another"}),
+    ((), {"text": [["split", "into"], ["words", "é"]], "is_split_into_words": True}),
+    ((), {"text": ["split", "into", "words"], "is_split_into_words": True}),
+    ((), {"text": SHORT, "split_special_tokens": True}),
+    ((), {"text": "a <pad> </s> [SEP] b", "split_special_tokens": True}),
     ((), {}),
     ((None,), {}),
     ((3,), {}),
@@ -148,8 +144,10 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("inputs", "arguments"), WRONG, ids=range(len(WRONG)))
-def test_wrong_calls(pair: tuple[Any, Any], inputs: tuple[Any, ...], arguments: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("inputs", "arguments"), OTHER, ids=range(len(OTHER)))
+def test_calls_by_keywords_and_wrong_ones(
+    pair: tuple[Any, Any], inputs: tuple[Any, ...], arguments: dict[str, Any]
+) -> None:
     stock, ours = pair
     assert outcome(lambda: ours(*inputs, **arguments)) == outcome(lambda: stock(*inputs, **arguments))
 
@@ -194,3 +192,94 @@ def test_lazy_encodings_are_a_list(pair: tuple[Any, Any]) -> None:
     assert bool(fresh())
     shared = fresh()
     assert shared[0] is shared[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repository", ["byte_level"], indirect=True)
+def test_datasets_map(pair: tuple[Any, Any]) -> None:
+    datasets = pytest.importorskip("datasets")
+    datasets.disable_progress_bars()
+    data = datasets.Dataset.from_dict({"text": TEXTS * 12})
+    mapped = [
+        data.map(lambda rows: tokenizer(rows["text"], **SIZES[7]), batched=True, num_proc=workers)  # noqa: B023
+        for tokenizer, workers in zip((*pair, pair[1]), (None, None, 2), strict=True)
+    ]
+    for name in ("input_ids", "attention_mask"):
+        assert mapped[0][name][:] == mapped[1][name][:] == mapped[2][name][:]
+
+
+@pytest.mark.concurrency
+@pytest.mark.parametrize("repository", ["byte_level"], indirect=True)
+def test_eight_threads(pair: tuple[Any, Any]) -> None:
+    stock, ours = pair
+    texts = TEXTS * 12
+    expected = [plain(dict(stock(texts, **size))) for size in SIZES[:8]]
+
+    def work(number: int) -> bool:
+        return all(plain(dict(ours(texts, **SIZES[number]))) == expected[number] for _ in range(10))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+# -- conversions of tokens and ids, and text of single ids and of rows
+
+IDS: tuple[Any, ...] = (
+    *(0, 5, 10**6, 2**31 - 1, 2**31, 2**32, 2**70, -1, True, 1.0, "1", None),
+    *([], [0, 5], [5, 10**6], [5, -1], [5, 2**40], [True, 5], [1.5], ["7"], ["x"], [None], [[5]]),
+    *((0, 5), range(3), np.array([1, 2]), np.int64(5), np.array(5)),
+)
+TOKENS: tuple[Any, ...] = (
+    *("a", "The", "none such", "", "\u00e9", "\ud800", "<new>", b"a", 1, None),
+    *([], ["a", "b"], ["a", "none such", "b", "never"], ["\ud800"], ["a", 1], [None], ["<new>"]),
+    *(("a", "b"), {"a": 1}, iter(["a"])),
+)
+
+
+@pytest.fixture
+def changed(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+    """A tokenizer of each kind with added tokens."""
+    for tokenizer in pair:
+        tokenizer.add_tokens(["<new>", "Quick"])
+        tokenizer.add_special_tokens({"mask_token": "<m>"})
+    return pair
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_what_they_give(pair: tuple[Any, Any], is_changed: bool, request: pytest.FixtureRequest) -> None:
+    stock, ours = request.getfixturevalue("changed") if is_changed else pair
+    special = stock.all_special_ids
+    assert ours.all_special_ids == special
+    rows = (*IDS, [*special, 5], special)
+    for ids in rows:
+        for call in (
+            lambda tokenizer, ids=ids: tokenizer.convert_ids_to_tokens(ids),
+            lambda tokenizer, ids=ids: tokenizer.convert_ids_to_tokens(ids, True),
+            lambda tokenizer, ids=ids: tokenizer.convert_ids_to_tokens(ids=ids, skip_special_tokens=True),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids, True),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids, skip_special_tokens=True),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids, clean_up_tokenization_spaces=True),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids, spaces_between_special_tokens=False),
+        ):
+            assert outcome(lambda: call(ours)) == outcome(lambda: call(stock)), ids  # noqa: B023
+    for batch in (rows[12:16], [[]], [special, "x"], np.array([[5, 6], [7, 8]]), special):
+        for options in ({}, {"skip_special_tokens": True}, {"clean_up_tokenization_spaces": True}):
+            expected = outcome(lambda: stock.batch_decode(batch, **options))  # noqa: B023
+            assert outcome(lambda: ours.batch_decode(batch, **options)) == expected, (batch, options)  # noqa: B023
+    for tokens in TOKENS:
+        given = copy.copy(tokens), copy.copy(tokens)
+        ours_said, stock_said = (
+            outcome(lambda: tokenizer.convert_tokens_to_ids(one))  # noqa: B023
+            for tokenizer, one in zip((ours, stock), given, strict=True)
+        )
+        assert ours_said == stock_said, tokens
+
+
+def test_an_unknown_token(pair: tuple[Any, Any]) -> None:
+    for unknown in (None, "a"):
+        for tokenizer in pair:
+            tokenizer.unk_token = unknown
+        stock, ours = pair
+        for tokens in ("none such", ["a", "none such", "never"]):
+            assert ours.convert_tokens_to_ids(tokens) == stock.convert_tokens_to_ids(tokens)

@@ -31,16 +31,15 @@ NAMES = [
 
 def target(name: str) -> tuple[Callable[[bytes], None], Change | None]:
     """Return a target's function, and its mutator if it has one besides libFuzzer's."""
-    from tests.fuzz.edge import mutating, readers, tokenizer_json
+    from tests.fuzz.edge import mutating, readers
 
     changes = {
-        "read_crayon_v2": tokenizer_json.mutate,
+        "read_crayon_v2": readers.mutate_first_part,
         "read_tekken": mutating.json_document,
         "read_vocab_files": readers.mutate_vocab_files,
-        "tokenizer_json": tokenizer_json.mutate,
+        "tokenizer_json": readers.mutate_first_part,
     }
-    one_input = tokenizer_json.tokenizer_json if name == "tokenizer_json" else getattr(readers, name)
-    return one_input, changes.get(name)
+    return getattr(readers, name), changes.get(name)
 
 
 def main(name: str, *arguments: str) -> None:
@@ -49,10 +48,8 @@ def main(name: str, *arguments: str) -> None:
     os.environ.setdefault("CRAYON_NUM_THREADS", "2")
     import atheris
 
-    with (
-        redirect_stderr(io.StringIO()),
-        atheris.instrument_imports(include=list(INSTRUMENTED)),
-    ):  # it prints each module
+    # It prints each module.
+    with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=list(INSTRUMENTED)):
         for inside in INSTRUMENTED:
             importlib.import_module(inside)
         one_input, mutate = target(name)

@@ -1,11 +1,13 @@
-"""Fuzz targets that read any bytes as a vocabulary in a format other than tokenizer.json. Reading raises a CrayonError,
-or the tokenizer encodes as the format's own library."""
+"""Fuzz targets that read any bytes as a vocabulary. Reading raises a CrayonError, or the tokenizer encodes as the
+format's own library. ``tokenizers`` opens the same documents as our reader of tokenizer.json."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
 import json
+import warnings
+from collections.abc import Iterator
 from functools import partial
 from random import Random
 from typing import Any
@@ -14,14 +16,28 @@ import sentencepiece
 import tiktoken
 import tokenizers
 
+import crayon_hf
 from crayon_hf import Tokenizer, _core
 from crayon_hf.cartridges.source_json import OpenedSource, Source
 from crayon_hf.formats import convert, crayon_v2, gguf, tekken
 from crayon_hf.formats import sentencepiece as models
 from crayon_hf.formats import tiktoken as rank_files
 from crayon_hf.formats.repository import opened_cartridge
+from crayon_hf.parity.compare.records import Mode, Outcome
 from crayon_hf.tokenizer_state.state import TokenizerState
-from tests.fuzz.edge.judging import PROBES, Defect, converted, directory, dumped, judge_document
+from tests.fuzz.edge.judging import (
+    MOST_IDS,
+    PROBES,
+    Defect,
+    by_chance,
+    compare,
+    converted,
+    directory,
+    dumped,
+    is_for_the_library,
+    judge_document,
+    reference_of,
+)
 from tests.fuzz.edge.mutating import SEPARATOR, json_document, text_of
 
 PATTERNS = (rank_files.R50K_PATTERN, rank_files.CL100K_PATTERN, rank_files.O200K_PATTERN)
@@ -150,3 +166,53 @@ def _judge(result: Any) -> None:
 def _same(text: str, ours: list[int], theirs: list[int]) -> None:
     if ours != theirs:
         raise Defect(f"{text!a}: {ours}, the library {theirs}")
+
+
+def tokenizer_json(data: bytes) -> None:
+    """The input has a document, and then a text to encode with it."""
+    document, _, said = data.partition(SEPARATOR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", crayon_hf.DelegatedWarning)
+        try:
+            ours: Any = crayon_hf.Tokenizer.from_buffer(document)
+        except crayon_hf.CrayonError as error:
+            ours = Outcome.of_error(error)
+    if _counts_up(document) or by_chance(document):
+        return
+    reference = reference_of(document)
+    if isinstance(reference, Outcome):
+        if not isinstance(ours, Outcome) and reference.error[0] != "PanicException":
+            raise Defect(f"only the reference refuses it: {reference.error[0]}: {reference.message}")
+    elif isinstance(ours, Outcome):
+        if not is_for_the_library(ours):
+            raise Defect(f"only ours refuses it: {ours.error[0]}: {ours.message}")
+    else:
+        texts = [text_of(said), *PROBES] if said else list(PROBES)
+        compare(ours, reference, [(text,) for text in texts])
+        compare(ours, reference, [(texts[0], texts[-1])], Mode(add_special_tokens=False), fast=False)
+
+
+def mutate_first_part(data: bytes, rng: Random) -> bytes | None:
+    """Mutate the part before the separator as JSON; libFuzzer mutates the rest."""
+    document, separator, rest = data.partition(SEPARATOR)
+    changed = json_document(document, rng)
+    return None if changed is None else changed + separator + rest
+
+
+def _counts_up(document: bytes) -> bool:
+    """Whether the document has a number so large that ``tokenizers`` could allocate memory for all ids up to it."""
+    try:
+        numbers = [int(digits) for digits in _numbers(json.loads(document))]
+    except (ValueError, RecursionError, OverflowError):
+        return False
+    return max(numbers, default=0) > MOST_IDS
+
+
+def _numbers(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield value

@@ -101,12 +101,12 @@ def test_words_of_one_bucket(bits: int, count: int) -> None:
 
 
 def border_words() -> list[bytes]:
-    """Words that differ only in their last byte, or only in their length, for every length near a border."""
+    """Words that differ only in their last byte, or only in their length, for every length near a border. A zero byte
+    at the end is part of a word, and invalid UTF-8 is cached like text."""
     sizes = [*range(2, 20), 31, 32, 33, 47, 48, 49, 63, 64, 65, LONGEST_KEPT - 1, LONGEST_KEPT, LONGEST_KEPT + 1, 400]
-    return [b" " + b"a" * (size - 2) + last for size in sizes for last in (b"a", b"b", b"z")]
+    return [b" " + b"a" * (size - 2) + last for size in sizes for last in (b"a", b"b", b"\x00", b"\xff")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("merges", [0, 200], ids=lambda n: f"{n} merges")
 def test_sizes(merges: int) -> None:
     """Words of every size and of every number of ids. With few merges, some words have more ids than an entry of the
@@ -127,34 +127,10 @@ def test_sizes(merges: int) -> None:
             check(engine, [other, word, other[:3]], want)
 
 
-@pytest.mark.parametrize("byte", [b"\x00", b"\xff", b"\xf0"], ids=repr)
-def test_bytes_that_are_no_text(byte: bytes) -> None:
-    """Zero bytes at the end of a word are part of its key, and invalid UTF-8 is cached like text."""
-    engine = opened(document())
-    want = oracle(engine)
-    words = [start + byte * n + end for n in range(1, 36) for start in (b" ",) for end in (b"", b"\x00", b"\x01")]
-    words = list(dict.fromkeys(words))
-    rng = random.Random(6)
-    for word in words:
-        check(engine, [word], want)
-    for _ in range(10):
-        check(engine, rng.choices(words, k=BLOCK + 31), want)
-
-
 def many(count: int, seed: int, low: int, high: int) -> list[bytes]:
     rng = random.Random(seed)
     letters = bytes(97 + i % 26 for i in range(256))
     return [b" " + rng.randbytes(rng.randint(low, high)).translate(letters) for _ in range(count)]
-
-
-@pytest.mark.slow
-def test_more_words_than_there_is_room_for() -> None:
-    """The cache grows to its limit, and then keeps the newest words."""
-    engine = opened(document())
-    want = oracle(engine)
-    words = many(330_000, 7, 3, 12)
-    for part in (words, words[::-1]):
-        check(engine, part, want)
 
 
 @pytest.mark.slow

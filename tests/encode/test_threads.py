@@ -19,6 +19,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from crayon_hf import _core
+from crayon_hf._core import _testing
 from crayon_hf.errors import InvalidUtf8Error, VocabularyError
 from tests.support import reference_impl
 from tests.support.sampling import sampled
@@ -175,13 +176,11 @@ def test_a_list_that_changes_meanwhile(engine: _core.Engine) -> None:
 # -- forks
 
 FORKS = """
-import json, os, sys, threading, time
-
+import json, os, signal, sys, threading, time
 from crayon_hf import _core
 
-path, texts_path, forks = sys.argv[1], sys.argv[2], int(sys.argv[3])
+path, texts, forks = sys.argv[1], json.load(open(sys.argv[2])), int(sys.argv[3])
 engine = _core.Engine.open(path)
-texts = json.load(open(texts_path))
 want = [ids.tolist() for ids in engine.encode_ragged(texts, threads=1)]
 stop = threading.Event()
 sys.setswitchinterval(0.0005)
@@ -189,11 +188,7 @@ sys.setswitchinterval(0.0005)
 
 def work(i):
     while not stop.is_set():
-        if i % 2:
-            engine.encode_ragged(texts, threads=3)
-        else:
-            for text in texts:
-                engine.encode_ids(text)
+        engine.encode_ragged(texts, threads=3) if i % 2 else [engine.encode_ids(text) for text in texts]
 
 
 workers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
@@ -204,6 +199,7 @@ for i in range(forks):
     time.sleep(0.01 * (i % 3))
     child = os.fork()
     if child == 0:
+        signal.alarm(120)  # ends a child that hangs
         status = 1
         try:
             same = [ids.tolist() for ids in engine.encode_ragged(texts, threads=1 + i % 4)] == want
@@ -213,18 +209,7 @@ for i in range(forks):
             status = 0 if same and engine.count_tokens(texts, threads=2) == other.count_tokens(texts) else 2
         finally:
             os._exit(status)
-    deadline = time.monotonic() + 120
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > deadline:
-            os.kill(child, 9)
-            os.waitpid(child, 0)
-            status = "hung"
-            break
-        time.sleep(0.002)
-    if status != 0:
+    if (status := os.waitpid(child, 0)[1]) != 0:
         failed.append((i, status))
 stop.set()
 for worker in workers:
@@ -248,3 +233,75 @@ def test_forks_while_threads_encode(tmp_path: Path, cpu: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"failed": [], "again": True}
+
+
+# -- how many threads a call uses
+
+MIB = 1 << 20
+
+
+def tree(root: Path, files: dict[str, str]) -> str:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return str(root)
+
+
+V2_MOUNT = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+V1_MOUNT = (
+    "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
+    "32 31 0:29 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+    "33 31 0:30 {root} /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
+)
+
+
+def v2(name: str, limits: dict[str, str]) -> dict[str, str]:
+    files = {f"sys/fs/cgroup{group}/cpu.max": text for group, text in limits.items()}
+    return {"proc/self/cgroup": f"0::{name}\n", "proc/self/mountinfo": V2_MOUNT} | files
+
+
+def v1(name: str, root: str, place: str, quota: str) -> dict[str, str]:
+    return {
+        "proc/self/cgroup": f"5:cpuset:/\n4:cpu,cpuacct:{name}\n0::/\n",
+        "proc/self/mountinfo": V1_MOUNT.format(root=root),
+        f"sys/fs/cgroup/cpu,cpuacct{place}/cpu.cfs_quota_us": quota,
+        f"sys/fs/cgroup/cpu,cpuacct{place}/cpu.cfs_period_us": "100000",
+    }
+
+
+DEEP = "/a.slice/b.scope"
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        (v2("/", {"": "150000 100000\n"}), 1.5),
+        (v2("/", {"": "max 100000\n"}), None),
+        (v2("/", {"": ""}), None),
+        (v2("/", {"": "-1"}), None),
+        # The smallest quota of all parent groups counts.
+        (v2(DEEP, {"/a.slice": "200000 100000\n", DEEP: "400000 100000\n"}), 2),
+        (v2(DEEP, {"/a.slice": "200000 100000\n", DEEP: "50000 100000\n"}), 0.5),
+        (v1("/box", "/", "/box", "300000"), 3),
+        (v1("/box", "/", "/box", "-1"), None),
+        # A container sees its own part.
+        (v1("/docker/123", "/docker/123", "", "250000"), 2.5),
+        ({}, None),
+        ({"proc/self/cgroup": "nonsense\n\n::"}, None),
+        ({"proc/self/mountinfo": "1 2\n- cgroup2"}, None),
+    ],
+)
+def test_quotas(tmp_path, files, quota) -> None:
+    assert _testing.core_quota(tree(tmp_path, files)) == quota
+
+
+def test_small_batches_start_no_threads(monkeypatch) -> None:
+    monkeypatch.setenv("CRAYON_NUM_THREADS", "4")
+    assert [_testing.thread_count(0, size) for size in (0, 200_000, MIB // 2, MIB, 100 * MIB)] == [1, 1, 2, 4, 4]
+
+
+def test_as_many_as_asked_for_up_to_what_has_a_use() -> None:
+    cores = os.cpu_count() or 1
+    assert _testing.thread_count(3, 0) == 3
+    assert min(8, 2 * cores) <= _testing.thread_count(1000, 100 * MIB) <= max(8, 2 * cores)

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf import InvalidUtf8Error, VocabularyError, _core
+from crayon_hf import InvalidUtf8Error, Tokenizer, VocabularyError, _core
 from parity.components.cases import assemble, random_case, single_cases
 from parity.components.parts import charsmap
 from tests.support import encode_shapes, reference_impl
 from tests.support.streams import PIECES, assert_streams_alike, streamed, whole
+from tests.support.version_2_files import WORDS, write_version_2
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 METASPACE = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
@@ -138,6 +139,7 @@ def _check_case(document: str, rng: random.Random, texts: int) -> int:
 # -- where seams are
 
 
+@functools.cache
 def _pairs_engine(family: str) -> tuple[_core.Engine, str]:
     """An engine that merges any two neighbouring bytes of some characters, so that ids show every border of a
     pretoken."""
@@ -165,52 +167,40 @@ def test_all_neighbours(family: str) -> None:
     assert cuts > len(characters) ** 4 / 3
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_endless_pretokens_have_seams(family: str) -> None:
-    """Small windows are enough for long pretokens that a pattern cuts by counting, or only at punctuation and line
-    breaks."""
-    engine, _ = _pairs_engine(family)
-    texts = ["\u4e2d" * 9 + "\u3002", "\u4e2d\n", "\u4e2d\u3002\n", "aZ.", "a\r\n", "'r1", "x\n\n\n\ty"]
-    if family != "gpt2":
-        texts.append("1")
-    for text in texts:
-        data = (text * 400).encode()
-        got = streamed(engine, data, 128, False, False, grow=100_000)
-        assert got[0] == engine.encode_ids(data.decode())
-        consumed, _, _ = _core.StreamEncoder(engine).encode(data, 0, 128, False)
-        assert consumed > 64, text
+USUAL = [
+    ("llama2", "one two three four five six "),
+    ("llama2", "\u4e2d\u6587\u3002"),
+    ("mistral", "one two three four five six "),
+    ("gemma", "one\ntwo\tthree "),
+    ("t5", "one\ntwo three\u3000four\t"),
+    ("albert", "One Two  Three. "),
+    ("bert", "one, two. \u4e2d\u6587\u4e2d"),
+    ("bert", "\u4e2d\u6587\u3002"),
+    ("first", "one two three "),
+    ("charsmap", "t\u33c2, a t\u33c2."),
+    ("qwen", "one two\u3002\u4e2d\u6587"),
+    ("roberta", "one two three "),
+    ("prefixed", "one two three "),
+]
+ENDLESS = ("\u4e2d" * 9 + "\u3002", "\u4e2d\n", "\u4e2d\u3002\n", "aZ.", "a\r\n", "'r1", "x\n\n\n\ty", "1")
+"""Texts that make long pretokens if repeated. A pattern cuts these by counting, or at punctuation and line breaks."""
 
 
-@pytest.mark.parametrize(
-    ("shape", "text"),
-    [
-        ("llama2", "one two three four five six "),
-        ("llama2", "\u4e2d\u6587\u3002"),
-        ("mistral", "one two three four five six "),
-        ("gemma", "one\ntwo\tthree "),
-        ("t5", "one\ntwo three\u3000four\t"),
-        ("albert", "One Two  Three. "),
-        ("bert", "one, two. \u4e2d\u6587\u4e2d"),
-        ("bert", "\u4e2d\u6587\u3002"),
-        ("first", "one two three "),
-        ("charsmap", "t\u33c2, a t\u33c2."),
-        ("qwen", "one two\u3002\u4e2d\u6587"),
-        ("roberta", "one two three "),
-        ("prefixed", "one two three "),
-    ],
-)
-def test_usual_text_needs_small_windows(shape: str, text: str) -> None:
-    engine = engine_of(shape)
-    data = (text * 40).encode()
+@pytest.mark.parametrize(("shape", "text"), [*USUAL, *itertools.product(FAMILIES, ENDLESS)])
+def test_small_windows_are_enough(shape: str, text: str) -> None:
+    if (shape, text) == ("gpt2", "1"):
+        return  # its pattern does not count digits
+    engine, window = (_pairs_engine(shape)[0], 128) if text in ENDLESS else (engine_of(shape), 60)
+    data = (text * 100).encode()
     assert _core.StreamEncoder(engine).streams
     for offsets in (False, True):
         encoder = _core.StreamEncoder(engine, offsets=offsets)
         start = 0
-        while start + 60 < len(data):
-            consumed, _, _ = encoder.encode(data, start, start + 60, False)
+        while start + window < len(data):
+            consumed, _, _ = encoder.encode(data, start, start + window, False)
             assert consumed > 0
             start += consumed
-        assert_streams_alike(engine, text * 40, 60, True, offsets)
+        assert_streams_alike(engine, data.decode(), window, True, offsets)
 
 
 @pytest.mark.parametrize(
@@ -306,3 +296,57 @@ def test_living_arrays_share_no_memory() -> None:
     for array, copy in kept:
         assert (array == copy).all()
     assert reused > 10
+
+
+# -- greedy engines, and tables of longest match
+
+SHORT = [word for word in WORDS if len(word) < 20]
+"""Short tokens, so that windows of about ten bytes contain places where a text can be cut without changing ids."""
+
+BYTE_SHAPES = ("gpt2", "llama3", "qwen", "roberta", "prefixed", "whole")
+
+
+def engine(tokenizer: Tokenizer) -> _core.Engine:
+    made = tokenizer._current_engine()
+    assert isinstance(made, _core.Engine)
+    return made
+
+
+@pytest.fixture(scope="module")
+def version_2(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    return Tokenizer.from_file(write_version_2(tmp_path_factory.mktemp("version-2") / "words.dat", SHORT))
+
+
+@pytest.mark.parametrize("shape", [*BYTE_SHAPES, *TEXT_SHAPES])
+def test_greedy_windows_do_not_show(shape: str) -> None:
+    rng = random.Random(shape)
+    greedy = engine_of(shape).greedy()
+    for number in range(120):
+        text = text_of(rng, rng.randrange(40))
+        assert_streams_alike(greedy, text, rng.choice([1, 2, 3, 5, 8, 16, 40]), number % 2 == 0, number % 3 == 0)
+
+
+ADDED = st.fixed_dictionaries(
+    {
+        "content": st.sampled_from(["<s>", "<s>the", " a", "aa", "\u4e2d", "'s", "x"]),
+        **{flag: st.booleans() for flag in ("single_word", "lstrip", "rstrip", "normalized", "special")},
+    }
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(ADDED, max_size=3, unique_by=lambda token: token["content"]),
+    st.lists(st.sampled_from([*PIECES, *SHORT]), max_size=30).map("".join),
+    st.integers(1, 24),
+    st.booleans(),
+)
+def test_among_added_tokens(
+    version_2: Tokenizer, tokens: list[dict[str, Any]], text: str, window: int, offsets: bool
+) -> None:
+    whole = engine(version_2)
+    first = whole.get_vocab_size() + 600
+    free = [token for token in tokens if whole.token_to_id(token["content"]) is None]
+    added = [token | {"id": first + number} for number, token in enumerate(free)]
+    for matching in (whole, whole.greedy(), whole.greedy((len(SHORT), 1))):
+        assert_streams_alike(matching.with_components(whole.components, added), text, window, False, offsets)

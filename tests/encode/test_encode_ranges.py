@@ -88,19 +88,6 @@ def test_any_ranges(text: str, data: st.DataObject) -> None:
     check(opened("llama3"), (text.encode(), [begin for begin, _ in some], [end for _, end in some]))
 
 
-def test_no_texts_and_no_bytes() -> None:
-    engine = opened("llama3")
-    none = np.empty(0, np.int64)
-    for dtype in ("int32", "uint16"):
-        ids, splits = engine.encode_ranges(b"", none, none, dtype=dtype, suffix=[1])
-        assert (ids.dtype, ids.tolist(), splits.tolist()) == (dtype, [], [0])
-    begin = engine.encode_ids("")
-    assert rows(*engine.encode_ranges(b"", [0, 0], [0, 0], suffix=[9])) == [[*begin, 9]] * 2
-    assert rows(*engine.encode_ranges(b"", [0], [0], add_special_tokens=False)) == [[]]
-    # A text with special tokens alone has ids.
-    assert rows(*engine.encode_ranges(b"", [0], [0], suffix=[9], suffix_empty=False)) == [[*begin, 9]]
-
-
 # -- what the arguments may be
 
 

@@ -1,4 +1,4 @@
-"""Batches of more than 2^32 bytes and 2^31 ids."""
+"""Batches of more than 2^32 bytes and 2^31 ids, files of 5 GB, and texts beyond the limits of a call."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crayon_hf import Tokenizer, _core
-from tests.huge.repeated import TAIL, Repeated, write
+from crayon_hf import Tokenizer, _core, train_bpe
+from tests.huge.conftest import TAIL, Repeated, write
 
 BEYOND = (1 << 32) + (1 << 22)
 
@@ -101,3 +101,61 @@ def test_lines_of_json(byte_level: Repeated) -> None:
     ids, splits = engine.encode_ranges(block, begins[few], ends[few], False)
     one = byte_level.reference.encode(wanted.decode(), add_special_tokens=False).ids
     assert [ids[a:b].tolist() for a, b in pairwise(splits)] == [one] * 3
+
+
+# -- files
+
+
+def test_ids_of_a_file(byte_level: Repeated, scratch: Path) -> None:
+    tokenizer = Tokenizer.from_file(byte_level.vocabulary)
+    times = write(scratch / "text.txt", byte_level.block, 5_000_000_000)
+    chunks = tokenizer.encode_file(scratch / "text.txt", add_special_tokens=False)
+    byte_level.compare((chunk.ids for chunk in chunks), times)
+
+
+def test_offsets_of_a_file(byte_level: Repeated, scratch: Path) -> None:
+    tokenizer = Tokenizer.from_file(byte_level.vocabulary)
+    times = write(scratch / "text.txt", byte_level.block, BEYOND)
+    at = 0
+    for chunk in tokenizer.encode_file(scratch / "text.txt", offsets=True, add_special_tokens=False):
+        assert chunk.offsets is not None
+        numbers = np.arange(at, at + len(chunk.ids))
+        at += len(chunk.ids)
+        numbers = numbers[numbers < times * len(byte_level.ids)]
+        blocks, places = np.divmod(numbers, len(byte_level.ids))
+        want = byte_level.offsets[places] + len(byte_level.block) * blocks[:, None]
+        assert np.array_equal(chunk.offsets[: len(numbers)], want)
+    assert int(chunk.offsets[-1, 1]) == chunk.end == times * len(byte_level.block) + len(TAIL)
+    assert chunk.end > 1 << 32
+
+
+# -- refusals
+
+
+@pytest.mark.gigabytes(6)
+def test_an_encoding_of_4_gib(byte_level: Repeated) -> None:
+    tokenizer = Tokenizer.from_file(byte_level.vocabulary)
+    text = "ab " * (BEYOND // 3)
+    with pytest.raises(ValueError, match="4 GiB"):
+        tokenizer.encode(text)
+    assert tokenizer.decode(tokenizer.encode("ab").ids) == "ab"
+
+
+def test_training_on_a_file(byte_level: Repeated, scratch: Path) -> None:
+    """Training on a file has no limit of size. Every count is a multiple of the block's, so the merges are the
+    block's."""
+    times = write(scratch / "text.txt", byte_level.block, BEYOND, b"")
+    one = scratch / "block.txt"
+    one.write_bytes(byte_level.block)
+    large, small = (
+        train_bpe(str(path), vocab_size=1000, pattern="gpt2", show_progress=False)
+        for path in (scratch / "text.txt", one)
+    )
+    assert large.get_vocab() == small.get_vocab()
+    assert times > 4000
+
+
+@pytest.mark.gigabytes(7)
+def test_training_on_one_word_of_a_gibibyte() -> None:
+    with pytest.raises(ValueError, match="billion"):
+        train_bpe(iter(["a" * ((1 << 30) + 1)]), vocab_size=300, pattern="gpt2", show_progress=False)
