@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from crayon_hf.formats.tiktoken import write_ranks
-from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.formats.gguf_files import write_gguf
 from tests.formats.tekken_files import small_tekken
+from tests.support.reference_impl import ranked_tokens
 from tests.support.sentencepiece_models import trained
 from tests.support.version_2_files import WORDS, write_version_2
 
@@ -28,17 +28,12 @@ def sources(tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path, training_
     options = {"vocab_size": 600, "model_type": "bpe", "byte_fallback": True, "character_coverage": 0.99}
     options["normalization_rule_name"] = "identity"  # NFKC takes seconds to convert
     (home / "tokenizer.model").write_bytes(trained(training_text, **options))
-    back = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
-    merged = [bytes(back[char] for char in "".join(pair)) for pair in model["merges"]]
-    ranks = list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *merged]))
+    ranks = ranked_tokens({"model": model})
     (home / "mine.tiktoken").write_bytes(write_ranks({token: rank for rank, token in enumerate(ranks)}))
     (home / "tekken.json").write_text(json.dumps(small_tekken(ranks)))
     write_version_2(home / "vocab_lite.dat", WORDS)
     return {
         **{"huggingface": home / "my-model", "tiktoken": home / "mine.tiktoken", "gguf": home / "model.gguf"},
-        **{
-            "sentencepiece": home / "tokenizer.model",
-            "tekken": home / "tekken.json",
-            "crayon": home / "vocab_lite.dat",
-        },
+        **{"sentencepiece": home / "tokenizer.model", "tekken": home / "tekken.json"},
+        "crayon": home / "vocab_lite.dat",
     }

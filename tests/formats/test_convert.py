@@ -17,9 +17,8 @@ import crayon_hf
 from crayon_hf import CartridgeError, SourceMissingError, Tokenizer, UnsupportedError, VocabularyError, _core
 from crayon_hf.cartridges import cache
 from crayon_hf.formats import convert, repository, write
-from crayon_hf.formats import tiktoken as ranks
 from crayon_hf.formats.converted import Converted
-from crayon_hf.util.byte_level import BYTE_LEVEL
+from crayon_hf.formats.tiktoken import R50K_PATTERN, write_ranks
 from tests.formats.gguf_files import write_gguf
 
 TEXTS = ["Hello, wörld! It's 2024.\n\n  日本 🙂", "a<|end|>b <|endoftext|>", "", " x" * 50]
@@ -27,21 +26,12 @@ SPECIALS = {"<|end|>": 3000, "<|endoftext|>": 3001}
 
 
 @pytest.fixture(scope="module")
-def encoding(gpt2_like) -> tiktoken.Encoding:
-    back = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
-    model = json.loads(gpt2_like.read_bytes())["model"]
-    tokens = [bytes([byte]) for byte in range(256)]
-    tokens += [bytes(back[char] for char in "".join(pair)) for pair in model["merges"]]
-    return tiktoken.Encoding(
-        "mine",
-        pat_str=ranks.R50K_PATTERN,
-        mergeable_ranks={token: rank for rank, token in enumerate(dict.fromkeys(tokens))},
-        special_tokens=SPECIALS,
-    )
+def encoding(ranks) -> tiktoken.Encoding:
+    return tiktoken.Encoding("mine", pat_str=R50K_PATTERN, mergeable_ranks=ranks, special_tokens=SPECIALS)
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory, gpt2_like, wordpiece_like, encoding) -> dict[str, Path]:
+def sources(tmp_path_factory, gpt2_like, wordpiece_like, ranks) -> dict[str, Path]:
     """The paths of sources by kind: one of each kind that tests can make themselves."""
     home = tmp_path_factory.mktemp("sources")
     model = json.loads(gpt2_like.read_bytes())["model"]
@@ -52,8 +42,8 @@ def sources(tmp_path_factory, gpt2_like, wordpiece_like, encoding) -> dict[str, 
     (home / "slow" / "merges.txt").write_text("\n".join(map(" ".join, model["merges"])), encoding="utf-8")
     vocab = json.loads(wordpiece_like.read_bytes())["model"]["vocab"]
     (home / "bert").write_text("\n".join([*sorted(vocab, key=vocab.__getitem__), "[PAD]", "[MASK]"]), encoding="utf-8")
-    (home / "ranks").write_bytes(ranks.write_ranks(encoding._mergeable_ranks))
-    keys = {token: rank for token, rank in encoding._mergeable_ranks.items() if rank != 200}
+    (home / "ranks").write_bytes(write_ranks(ranks))
+    keys = {token: rank for token, rank in ranks.items() if rank != 200}
     (home / "crayon.bin").write_bytes(_core.write_cartridge_v2(*_core.build_double_array(sorted(keys.items()))))
     Tokenizer.from_file(gpt2_like).save(home / "ours.dat")
     return {
@@ -63,7 +53,7 @@ def sources(tmp_path_factory, gpt2_like, wordpiece_like, encoding) -> dict[str, 
     }
 
 
-OPTIONS: dict[str, dict[str, Any]] = {"ranks": {"pattern": ranks.R50K_PATTERN, "special_tokens": SPECIALS}}
+OPTIONS: dict[str, dict[str, Any]] = {"ranks": {"pattern": R50K_PATTERN, "special_tokens": SPECIALS}}
 NATIVE = ["tokenizer.json", "directory", "slow", "merges", "bert", "cartridge", "ranks"]
 
 

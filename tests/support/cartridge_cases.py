@@ -13,10 +13,12 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Tokenizer, processors
 
 from crayon_hf import _core
+from crayon_hf.tokenizer_json.parts import byte_level
 from tests.support import cartridge_reader as plain
+from tests.support import families
 from tests.support.cartridge_reader import Section
 
 PAGE = Path(__file__).parents[2] / "docs" / "cartridge-format.md"
@@ -45,12 +47,7 @@ def structure(document: dict[str, Any]) -> dict[str, Any]:
         vocab[token] = len(vocab)
     vocab["[hole before]"] = len(vocab) + 20
     document["normalizer"] = {"type": "NFC"}
-    document["pre_tokenizer"] = {
-        "type": "ByteLevel",
-        "add_prefix_space": True,
-        "trim_offsets": True,
-        "use_regex": True,
-    }
+    document["pre_tokenizer"] = byte_level(add_prefix_space=True, use_regex=True)
     tokenizer = Tokenizer.from_str(json.dumps(document))
     tokenizer.add_tokens(
         [
@@ -64,26 +61,10 @@ def structure(document: dict[str, Any]) -> dict[str, Any]:
             AddedToken("Ġd", normalized=False),
         ]
     )
-    mask = tokenizer.token_to_id("<mask>")
-    document = json.loads(tokenizer.to_str())
-    special = {"<mask>": {"id": "<mask>", "ids": [mask], "tokens": ["<mask>"]}}
-    document["post_processor"] = {
-        "type": "Sequence",
-        "processors": [
-            {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
-            {
-                "type": "TemplateProcessing",
-                "single": [{"SpecialToken": {"id": "<mask>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
-                "pair": [
-                    {"Sequence": {"id": "A", "type_id": 0}},
-                    {"SpecialToken": {"id": "<mask>", "type_id": 0}},
-                    {"Sequence": {"id": "B", "type_id": 1}},
-                ],
-                "special_tokens": special,
-            },
-        ],
-    }
-    return document
+    template = families.template(tokenizer, "<mask> $A", "$A <mask> $B:1")
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(), template])
+    changed: dict[str, Any] = json.loads(tokenizer.to_str())
+    return changed
 
 
 def longest_match(document: dict[str, Any]) -> dict[str, Any]:

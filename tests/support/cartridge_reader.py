@@ -18,34 +18,10 @@ from tests.support.cartridge_hash import word_key as word_key
 from tests.support.cartridge_hash import xxh64 as xxh64
 
 REQUIRED = 1
-NAMES = {
-    1: "metadata",
-    2: "program",
-    3: "trie",
-    4: "token_offsets",
-    5: "token_bytes",
-    6: "token_flags",
-    7: "token_trim",
-    8: "byte_ids",
-    9: "merge_products",
-    10: "pair_table",
-    11: "byte_pair_ranks",
-    12: "word_table",
-    13: "added_tokens",
-    14: "added_trie",
-    15: "added_trie_normalized",
-    16: "components",
-    17: "raw_tokens",
-    18: "certificate",
-    19: "pair_filter",
-    20: "scores",
-    21: "char_pairs",
-    22: "reachable_pilots",
-    23: "reachable_slots",
-    24: "byte_cuts",
-    25: "score_ulps",
-    26: "reads_alike",
-}
+_NAMES = """metadata program trie token_offsets token_bytes token_flags token_trim byte_ids merge_products pair_table
+byte_pair_ranks word_table added_tokens added_trie added_trie_normalized components raw_tokens certificate pair_filter
+scores char_pairs reachable_pilots reachable_slots byte_cuts score_ulps reads_alike"""
+NAMES = dict(enumerate(_NAMES.split(), 1))
 TYPES = {name: number for number, name in NAMES.items()}
 
 PRESENT, RAW, MODEL, ADDED, SPECIAL, WHOLE, MERGED = 1, 2, 4, 8, 16, 32, 64

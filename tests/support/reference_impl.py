@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import CrayonError
+from crayon_hf.tokenizer_json.parts import BPE, byte_level, whole_document
 from tests.support.versions import SHOWS_NORMALIZED, shown_otherwise
 
 Document = dict[str, Any]
@@ -68,6 +69,12 @@ def token_bytes(token: str) -> bytes:
     return token.encode()
 
 
+def ranked_tokens(document: Document) -> list[bytes]:
+    """The tokens of byte-level BPE in the order of a rank file: single bytes, then the products of merges."""
+    products = ("".join(pair) for pair in document["model"]["merges"])
+    return list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *map(token_bytes, products)]))
+
+
 # -- merging
 
 
@@ -104,35 +111,21 @@ def byte_level_document(
     """A tokenizer.json of byte-level BPE with these merges, in which each text is one pretoken. ``seed`` shuffles the
     ids, and ``more`` adds tokens.
 
-
     ``parts`` replaces top-level fields.
     """
     tokens = list(dict.fromkeys([*BYTE_CHARS, *(spell(a + b) for a, b in merges), *more]))
     if seed is not None:
         random.Random(seed).shuffle(tokens)
-    document = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
-        "post_processor": None,
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": False,
-            "vocab": {token: i for i, token in enumerate(tokens)},
-            "merges": [[spell(a), spell(b)] for a, b in merges],
-        },
-    }
+    vocab = {token: i for i, token in enumerate(tokens)}
+    model = {**BPE, "vocab": vocab, "merges": [[spell(a), spell(b)] for a, b in merges]}
+    decoder = byte_level(add_prefix_space=True, use_regex=True)
+    document = whole_document(model, pre_tokenizer=byte_level(), decoder=decoder)
     return document | parts
+
+
+def component(part: Any) -> Any:
+    """The JSON of a component of ``tokenizers``."""
+    return None if part is None else json.loads(part.__getstate__())
 
 
 def stock_with(**parts: Any) -> Tokenizer:
