@@ -17,8 +17,10 @@ from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.export import to_sentencepiece
 from crayon_hf.formats.sentencepiece import read_sentencepiece
 from crayon_hf.tokenizer_json.parts import BPE, added_token, byte_level, whole_document
-from tests.formats.export_samples import PREFIXED, converted_of, hostile
-from tests.support.random_tokenizers import ESCAPED, SPACE, RandomDocument
+from tests.formats.export_samples import PREFIXED, converted_of, count_exported, hostile, random_sources
+from tests.support.random_tokenizers import ESCAPED, SPACE
+from tests.support.reference_impl import component
+from tests.support.sampling import sampled
 from tests.support.sentencepiece_models import trained
 
 WORDS = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "never", "split": True}
@@ -56,13 +58,8 @@ def llama_like(sentences: list[str]) -> Converted:
     data = trained(sentences, vocab_size=700, model_type="bpe", byte_fallback=True, **options)
     document = json.loads(read_sentencepiece(data).tokenizer_json)
     document["added_tokens"] = [added_token(id, text) for id, text in enumerate(("<unk>", "<s>", "</s>"))]
-    bos = {"SpecialToken": {"id": "<s>", "type_id": 0}}
-    document["post_processor"] = {
-        "type": "TemplateProcessing",
-        "single": [bos, {"Sequence": {"id": "A", "type_id": 0}}],
-        "pair": [bos, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
-        "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}},
-    }
+    template = tokenizers.processors.TemplateProcessing("<s> $A", "<s> $A $B:1", [("<s>", 1)])
+    document["post_processor"] = component(template)
     return converted_of(document)
 
 
@@ -256,28 +253,9 @@ def test_as_transformers_converts() -> None:
 # -- any
 
 
-def check_random(seeds: range) -> int:
-    """Export random tokenizers, and compare the ids of each that SentencePiece can express. Returns their number."""
-    count = 0
-    for seed in seeds:
-        made = RandomDocument(seed)
-        source = converted_of(made.document)
-        try:
-            to_sentencepiece(source)
-        except UnsupportedError:
-            continue
-        check(source, made.texts(60))
-        count += 1
-    return count
-
-
-def test_random_tokenizers() -> None:
-    assert check_random(range(120)) > 8
-
-
-@pytest.mark.slow
-def test_many_random_tokenizers() -> None:
-    assert check_random(range(1000, 1300)) > 20
+@pytest.mark.parametrize("first", sampled([0, 100, 200], 3))
+def test_random(first: int) -> None:
+    assert count_exported(random_sources(range(first, first + 100), 60), check) > 8
 
 
 PUBLISHED = ("llama2", "mistral-v1/tokenizer.model", "mistral-v3/tokenizer.model", "gguf/ggml-vocab-llama-spm.gguf")
