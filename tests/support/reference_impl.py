@@ -163,22 +163,6 @@ def open_engine(document: Document | str, flavor: str = "oniguruma") -> _core.En
     return _core.Engine.from_bytes(compiled(document, flavor))
 
 
-def train(tokenizer: Tokenizer, text: Sequence[str], size: int = 1500, special_tokens: Sequence[str] = ()) -> Document:
-    """Train the model of a byte-level tokenizer on `text`, and return its tokenizer.json."""
-    from tokenizers import decoders, pre_tokenizers, trainers
-
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        special_tokens=list(special_tokens),
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(text, trainer)
-    document: Document = json.loads(tokenizer.to_str())
-    return document
-
-
 # -- comparison
 
 _RECORD = "ids type_ids tokens offsets attention_mask special_tokens_mask word_ids sequence_ids n_sequences"
