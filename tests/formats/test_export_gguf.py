@@ -181,10 +181,7 @@ REFUSED = {
     "spaced": (over_bytes([("a ", "b")], {"vocab": {"a ": 0, "b": 1, "a b": 2}}), "one space between"),
     "lstrip": (over_bytes(added_tokens=[{**X, "rstrip": True}]), "'<x>' has rstrip"),
     "single_word": (over_bytes(added_tokens=[{**X, "single_word": True}]), "single_word"),
-    "overlap": (
-        over_bytes(added_tokens=[X, added_token(257, "<x>y", normalized=True)]),
-        "overlap",
-    ),
+    "overlap": (over_bytes(added_tokens=[X, added_token(257, "<x>y", normalized=True)]), "overlap"),
     "by its text": (over_bytes([("<", "/"), ("</", "s"), ("</s", ">")]), "'</s>', which llama.cpp finds"),
     "NUL": (over_bytes(added_tokens=[added_token(256, "a\0b")]), "NUL"),
     "no byte_fallback": (merged([], {"byte_fallback": False}), "byte_fallback"),
@@ -232,9 +229,9 @@ def random_files(seeds: range, path: Path) -> Iterator[tuple[Converted, list[str
 def test_random(first: int, tmp_path: Path) -> None:
     path = tmp_path / "x.gguf"
     tokenizers = random_sources(range(first, first + 100), 30)
-    assert count_exported(tokenizers, lambda *source: check(*source, path)) > 8
+    assert count_exported(tokenizers, lambda source, texts: check(source, texts, path)) > 8
     files = random_files(range(first, first + 6), tmp_path / "in.gguf")
-    assert count_exported(files, lambda *source: check(*source, path)) > 12
+    assert count_exported(files, lambda source, texts: check(source, texts, path)) > 12
 
 
 EXACT = {

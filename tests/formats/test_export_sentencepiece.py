@@ -78,7 +78,7 @@ def test_llama_like(llama_like: Converted) -> None:
 MODELS = {
     "bpe": {"model_type": "bpe"},
     "bpe_symbols": {
-        **{"model_type": "bpe", "normalization_rule_name": "identity", "user_defined_symbols": ["<sep>", "ing"]},
+        **{"model_type": "bpe", "normalization_rule_name": "identity", "user_defined_symbols": ["<sep>", "ing"]}
     },
     "unigram": {"model_type": "unigram", "user_defined_symbols": ["<sep>"], "byte_fallback": True},
     "unigram_suffix": {"model_type": "unigram", "treat_whitespace_as_suffix": True},
@@ -174,10 +174,7 @@ REFUSED = {
         bpe([], more={"ignore_merges": True, "vocab": {"<unk>": 0, "a": 1, "b": 2, "ab": 3}}),
         "ignore_merges: no merges make 'ab'",
     ),
-    "merge of unk": (
-        bpe([("<unk>", "a")], more={"vocab": {"<unk>": 0, "a": 1, "<unk>a": 2}}),
-        "a merge of '<unk>'",
-    ),
+    "merge of unk": (bpe([("<unk>", "a")], more={"vocab": {"<unk>": 0, "a": 1, "<unk>a": 2}}), "a merge of '<unk>'"),
     "NFKC": (bpe([], normalizer={"type": "NFKC"}), "the normalizer NFKC"),
     "Whitespace": (bpe([], normalizer=None, pre_tokenizer={"type": "Whitespace"}), "the pre-tokenizer Whitespace"),
     "ByteLevel": (bpe([], normalizer=None, pre_tokenizer=byte_level()), "the pre-tokenizer ByteLevel"),

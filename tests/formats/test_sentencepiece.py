@@ -98,8 +98,7 @@ IDS = {"remove_extra_whitespaces": False, "unk_id": 2, "bos_id": 0, "eos_id": 1,
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
-    [("unigram", IDS), ("bpe", {"normalization_rule_name": "nmt_nfkc_cf", "byte_fallback": True})],
+    ("name", "options"), [("unigram", IDS), ("bpe", {"normalization_rule_name": "nmt_nfkc_cf", "byte_fallback": True})]
 )
 def test_trained_models(sentences, name, options):
     odd = ["", " ", "  ", "\u2581", " \u2581", "a\u2581 ", " a  b ", " \n a", "a\t\r\n", "\u3000", "\u200b", "\b"]

@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crayon_hf import (
-    DelegatedWarning,
-    InvalidUtf8Error,
-    TokenIdError,
-    Tokenizer,
-    VocabularyError,
-)
+from crayon_hf import DelegatedWarning, InvalidUtf8Error, TokenIdError, Tokenizer, VocabularyError
 
 
 @pytest.fixture(scope="module", params=["native", "delegated"])
