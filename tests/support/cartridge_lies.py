@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from crayon_hf import _core
+from crayon_hf.tokenizer_json.parts import split
 from tests.support import cartridge_reader as plain
 from tests.support.cartridge_cases import parsed, rewritten, sections_of, signed, word_table
+from tests.support.compile_rule import changed, replace_by
 
 Contents = bytes | dict[str, bytes | None]
 MAY_BE_EMPTY = ("trie", "added_trie", "added_trie_normalized", "added_tokens", "raw_tokens", "score_ulps")
@@ -104,11 +105,7 @@ def program(data: bytes, reserved: tuple[int, ...] = (0,) * 9, **changes: int) -
 def components(data: bytes, *path: str, value: Any) -> bytes:
     """The section of components of the cartridge `data`, with `value` at the JSON path `path`."""
     document = json.loads(sections_of(data)[plain.TYPES["components"]])
-    place = document
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    return json.dumps(document).encode()
+    return changed(document, path, replace_by(value)).encode()
 
 
 def array(data: bytes, name: str, code: str, changes: Mapping[int, int | float]) -> bytes:
@@ -433,37 +430,33 @@ def component_cases(small: bytes) -> dict[str, bytes]:
     known = json.loads(sections_of(small)[plain.TYPES["components"]])
     pre, post = known["pre_tokenizer"], known["post_processor"]
     _, template = post["processors"]
-    broken: dict[str, dict[tuple[str, ...], Any]] = {}
+    broken: dict[str, bytes] = {}
+
+    def case(name: str, *path: str, value: Any) -> None:
+        broken[name] = components(small, *path, value=value)
+
     for member in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         for wrong in ({"type": "Unheard"}, {}, 7, {"type": "BPE"}):
-            broken[f"{member} {wrong}"] = {(member,): wrong}
-    broken["no pre_tokenizer"] = {("pre_tokenizer",): None}
-    broken["a pre_tokenizer without ByteLevel"] = {("pre_tokenizer",): {"type": "Whitespace"}}
+            case(f"{member} {wrong}", member, value=wrong)
+    case("no pre_tokenizer", "pre_tokenizer", value=None)
+    case("a pre_tokenizer without ByteLevel", "pre_tokenizer", value={"type": "Whitespace"})
     after = {"type": "Sequence", "pretokenizers": [pre, {"type": "Whitespace"}]}
-    broken["ByteLevel, but not last"] = {("pre_tokenizer",): after}
-    split = {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated", "invert": False}
-    broken["a pattern that is none"] = {("pre_tokenizer",): {"type": "Sequence", "pretokenizers": [split, pre]}}
-    broken["a normalizer that spells bytes"] = {("normalizer",): {"type": "ByteLevel"}}
+    case("ByteLevel, but not last", "pre_tokenizer", value=after)
+    cuts = {"type": "Sequence", "pretokenizers": [split("(a"), pre]}
+    case("a pattern that is none", "pre_tokenizer", value=cuts)
+    case("a normalizer that spells bytes", "normalizer", value={"type": "ByteLevel"})
     for option, value in {"byte_fallback": True, "ignore_merges": True, "dropout": 0.5}.items():
-        broken[f"the model with {option}"] = {("model", option): value}
+        case(f"the model with {option}", "model", option, value=value)
+    mask = {"id": "<mask>", "ids": [1], "tokens": ["<mask>"]}
     for name, changes in {
         "sequence C": {"single": [{"Sequence": {"id": "C", "type_id": 0}}]},
         "a special token that is not defined": {"special_tokens": {}},
-        "a negative id": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [-1], "tokens": ["<mask>"]}}},
-        "more tokens than ids": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [1], "tokens": ["a", "b"]}}},
+        "a negative id": {"special_tokens": {"<mask>": mask | {"ids": [-1]}}},
+        "more tokens than ids": {"special_tokens": {"<mask>": mask | {"tokens": ["a", "b"]}}},
     }.items():
-        broken[f"a template with {name}"] = {("post_processor",): template | changes}
-    broken["20,000 steps"] = {("post_processor",): {"type": "Sequence", "processors": [template] * 20_000}}
-    out = {}
-    for name, changes in broken.items():
-        document = copy.deepcopy(known)
-        for path, value in changes.items():
-            place = document
-            for key in path[:-1]:
-                place = place[key]
-            place[path[-1]] = value
-        out[name] = json.dumps(document).encode()
+        case(f"a template with {name}", "post_processor", value=template | changes)
+    case("20,000 steps", "post_processor", value={"type": "Sequence", "processors": [template] * 20_000})
     text = json.dumps(known)
-    out["nested too deep"] = text.replace('"truncation": null', '"truncation": ' + "[" * 1000 + "]" * 1000).encode()
-    out["words after the object"] = text.encode() + b" x"
-    return out
+    broken["nested too deep"] = text.replace('"truncation": null', '"truncation": ' + "[" * 1000 + "]" * 1000).encode()
+    broken["words after the object"] = text.encode() + b" x"
+    return broken

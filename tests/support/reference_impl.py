@@ -321,12 +321,8 @@ def generated_text(rng: random.Random, size: int) -> str:
     """About ``size`` characters in several scripts, with few common and many rare words."""
     words = ["".join(rng.choices(s[:12], k=rng.randint(1, 10))) for s in SCRIPTS for _ in range(600)]
     words += ["".join(chr(rng.randint(0x4E00, 0x4FFF)) for _ in range(rng.randint(1, 4))) for _ in range(300)]
-    words += [str(rng.randint(0, 99999)) for _ in range(150)] + [
-        "\U0001f642",
-        "\U0001f469\u200d\U0001f4bb",
-        "\u00bd",
-        "\u0663",
-    ]
+    words += [str(rng.randint(0, 99999)) for _ in range(150)]
+    words += ["\U0001f642", "\U0001f469\u200d\U0001f4bb", "\u00bd", "\u0663"]
     rng.shuffle(words)
     words += [word.capitalize() for word in words[:200]] + [word.upper() for word in words[:100]]
     out = []

@@ -79,6 +79,3 @@ def test_rank_file_given_to_from_file(tmp_path):
     path.write_text("IQ== 0\n")
     with pytest.raises(VocabularyError, match="from_tiktoken"):
         Tokenizer.from_file(path)
-
-
-# -- cartridges

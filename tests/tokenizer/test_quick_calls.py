@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -103,18 +104,10 @@ def test_a_call_gives_what_that_of_python_gives(
 def test_added_tokens_are_the_callers_own(gpt2_like: Path) -> None:
     tokenizer = Tokenizer.from_file(gpt2_like)
     reference = tokenizers.Tokenizer.from_file(str(gpt2_like))
+    flags = ("single_word", "lstrip", "normalized", "special")
     tokens = [
-        AddedToken(
-            f"<{single}{left}{normalized}{special}>",
-            single_word=single,
-            lstrip=left,
-            normalized=normalized,
-            special=special,
-        )
-        for single in (False, True)
-        for left in (False, True)
-        for normalized in (False, True)
-        for special in (False, True)
+        AddedToken(f"<{values}>", **dict(zip(flags, values, strict=True)))
+        for values in product((False, True), repeat=len(flags))
     ]
     for one in (tokenizer, reference):
         one.add_tokens(tokens)

@@ -54,23 +54,8 @@ def test_made_of_the_library_s_objects(kind):
 
 
 def test_refused_arguments(pair):
-    odd: list[Any] = [
-        None,
-        b"a",
-        1.5,
-        -1,
-        2**40,
-        "a",
-        True,
-        [1],
-        ("a",),
-        np.int64(1),
-        5,
-        [5],
-        ["ok", 5],
-        [b"a"],
-        ["\ud800"],
-    ]
+    odd: list[Any] = [None, b"a", 1.5, -1, 2**40, "a", True, [1], ("a",), np.int64(1), 5, [5]]
+    odd += [["ok", 5], [b"a"], ["\ud800"]]
     calls: list[tuple[str, tuple[Any, ...]]] = [
         *((name, (value,)) for name in ("add_tokens", "encode_batch", "from_buffer", "to_str") for value in odd),
         *((name, (value,)) for name in ("post_process", "encode", "token_to_id", "id_to_token") for value in odd),

@@ -149,6 +149,3 @@ def test_a_broken_plugin(tmp_path: Path, plugin: str) -> None:
         )  # fmt: skip
         said = ran.stderr.strip().splitlines()[-1]
         assert said.startswith(("ValueError: Duplicate encoding name gpt2", "ValueError: tiktoken plugin")), ran.stderr
-
-
-# -- private functions
