@@ -253,12 +253,3 @@ def test_published(shared: Path, name: str) -> None:
         assert library_of(to_sentencepiece(source).data).encode(texts) == library.encode(texts)
     else:
         check(source, texts)
-
-
-@pytest.mark.parametrize(
-    "name", ["gpt2", "llama3", "phi-2", "qwen", "roberta-base", "whisper-tiny", "bert-cased", "t5-small"]
-)
-def test_published_and_refused(shared: Path, name: str) -> None:
-    source = convert(shared / "vocab" / name)
-    with pytest.raises(UnsupportedError, match=r"ByteLevel|WordPiece|Unigram"):
-        to_sentencepiece(source)
