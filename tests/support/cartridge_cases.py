@@ -187,18 +187,28 @@ for line in sys.stdin:
 
 
 def judged(cases: dict[str, tuple[Any, ...]], base: str = "") -> dict[str, str]:
-    """Return the verdict on every case. If a case kills the judging process, or takes 120 s, its verdict says so."""
-    verdicts: dict[str, str] = {}
-    while len(verdicts) < len(cases):
-        left = {name: case for name, case in cases.items() if name not in verdicts}
-        lines = "".join(json.dumps([name, *case]) + "\n" for name, case in left.items())
+    """Return the verdict on every case."""
+    found = answers([[name, *case] for name, case in cases.items()], JUDGE, *([base] if base else []))
+    return {name: verdict for name, (verdict,) in found.items()}
+
+
+def answers(requests: list[list[Any]], code: str, *arguments: str, **environment: str) -> dict[Any, list[Any]]:
+    """Send requests, each a line of JSON, to a process that answers each by a line with the request's first element.
+
+    Returns the rest of each answer. If a request kills the process, or it hangs, the answer says so.
+    """
+    found: dict[Any, list[Any]] = {}
+    while left := [request for request in requests if request[0] not in found]:
+        lines = "".join(json.dumps(request) + "\n" for request in left)
         try:
-            done = child(JUDGE, *([base] if base else []), lines=lines.encode())
-            output, end = done.stdout, f"died with {done.returncode}: {done.stderr.decode()[-300:]}"
+            done = child(code, *arguments, lines=lines.encode(), **environment)
+            output, end = done.stdout, f"died with {done.returncode}: {done.stderr.decode()[-500:]}"
+            assert output or done.returncode < 0, end  # the process has answered nothing
         except subprocess.TimeoutExpired as expired:
             output, end = expired.stdout or b"", "hangs"
-        verdicts |= dict(json.loads(line) for line in output.splitlines() if line.endswith(b"]"))
-        guilty = next((name for name in left if name not in verdicts), None)
+        rows = (json.loads(line) for line in output.splitlines() if line.endswith(b"]"))
+        found |= {name: rest for name, *rest in rows}
+        guilty = next((request[0] for request in left if request[0] not in found), None)
         if guilty is not None:
-            verdicts[guilty] = end
-    return verdicts
+            found[guilty] = [end]
+    return found

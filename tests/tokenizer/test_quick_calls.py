@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -181,32 +182,21 @@ def test_an_iterator_of_ids_is_read_once(gpt2_like: Path) -> None:
     assert ours.decode(iter(ids)) == "some text"
 
 
-LOOK_UPS = {
-    "char_to_token": "char_pos",
-    "char_to_word": "char_pos",
-    "token_to_chars": "token_index",
-    "token_to_sequence": "token_index",
-    "token_to_word": "token_index",
-    "word_to_chars": "word_index",
-    "word_to_tokens": "word_index",
-}
+LOOK_UPS = ("char_to_token", "char_to_word", "token_to_chars", "token_to_sequence", "token_to_word")
+LOOK_UPS += ("word_to_chars", "word_to_tokens")
 
 
 @pytest.mark.parametrize("name", LOOK_UPS)
 def test_a_look_up_takes_what_that_of_the_reference_takes(gpt2_like: Path, name: str) -> None:
-    argument = LOOK_UPS[name]
+    place = {"char": "char_pos", "token": "token_index", "word": "word_index"}[name.partition("_")[0]]
+    named = ({place: 1}, {place: 0, "sequence_index": 1}, {"sequence_index": 1}, {"other": 1})
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        *((args, {}) for args in ((), (0, 1), (0, 2), (0, -1), (0, "0"), (0, 1, 2))),
+        *(((n,), {}) for n in (0, 9, -1, 2**31, 2**32, 2**64, True, 1.0, "0", None)),
+        *(((), options) for options in named),
+        *(((0,), options) for options in ({place: 0}, {"sequence_index": 1})),
+    ]
     encodings = [kind.from_file(str(gpt2_like)).encode("a b", "c d") for kind in (tokenizers.Tokenizer, Tokenizer)]
-    said = []
-    for encoding in encodings:
-        find = getattr(encoding, name)
-        calls = [
-            lambda args=args, find=find: find(*args) for args in ((), (0, 1), (0, 2), (0, -1), (0, "0"), (0, 1, 2))
-        ]
-        calls += [lambda n=n, find=find: find(n) for n in (0, 9, -1, 2**31, 2**32, 2**64, True, 1.0, "0", None)]
-        calls += [
-            lambda options=options, find=find: find(**options)
-            for options in ({argument: 1}, {argument: 0, "sequence_index": 1}, {"sequence_index": 1}, {"other": 1})
-        ]
-        calls += [lambda find=find: find(0, **{argument: 0}), lambda find=find: find(0, sequence_index=1)]
-        said.append([outcome_of(call) for call in calls])
-    assert said[0] == said[1]
+    for args, options in calls:
+        said = [outcome_of(partial(getattr(encoding, name), *args, **options)) for encoding in encodings]
+        assert said[0] == said[1], (args, options)
