@@ -4,11 +4,8 @@ and a separate process that opens dangerous files."""
 from __future__ import annotations
 
 import json
-import os
 import struct
 import subprocess
-import sys
-import tempfile
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from crayon_hf.tokenizer_json.parts import byte_level
 from tests.support import cartridge_reader as plain
 from tests.support import families
 from tests.support.cartridge_reader import Section
+from tests.support.child import child as child
 
 PAGE = Path(__file__).parents[2] / "docs" / "cartridge-format.md"
 TEXTS = (
@@ -99,23 +97,6 @@ def until_times_differ(path: Path) -> None:
         probe.unlink()
         if changed > path.stat().st_ctime_ns:
             return
-
-
-def child(code: str, *arguments: str, lines: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Run Python code in another process for at most ten minutes, with this process's import path.
-
-    `lines` is its standard input; `environment` has additional environment variables.
-    """
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        input=lines,
-        capture_output=True,
-        timeout=600,
-        check=False,
-        cwd=tempfile.gettempdir(),
-        env=os.environ | {"PYTHONPATH": path} | environment,
-    )
 
 
 def sections_of(data: bytes) -> dict[int, bytes]:
