@@ -54,9 +54,15 @@ def test_one_warning_names_the_component_and_the_caller(refusing, wordpiece_like
     assert "tokenizers" in str(warning.message)
 
 
+def test_other_calls(ours, reference):
+    texts = ["Hello, world!", "", "naïve 日本 [CLS] x", "  spaces  "]
+    expected = [encoding.ids for encoding in reference.encode_batch(texts)]
+    assert [encoding.ids for encoding in ours.encode_batch_fast(texts, threads=2)] == expected
+    assert ours.encode(["a", "b"], is_pretokenized=True).ids == reference.encode(["a", "b"], is_pretokenized=True).ids
+    assert ours.decode_bytes(expected[2]) == reference.decode(expected[2], skip_special_tokens=False).encode()
+
+
 def test_saving(ours, reference, tmp_path):
-    ids = reference.encode("naïve 日本 [CLS] x").ids
-    assert ours.decode_bytes(ids) == reference.decode(ids, skip_special_tokens=False).encode()
     ours.save(tmp_path / "x.json")
     assert (tmp_path / "x.json").read_text(encoding="utf-8") == reference.to_str(pretty=True)
     with pytest.raises(UnsupportedError, match=r"no cartridge.*WordPiece"):
