@@ -35,25 +35,6 @@ def test_in_a_file(added: list[str]) -> None:
     assert ours.encode(text).ids == reference.encode(text).ids
 
 
-@pytest.mark.parametrize(
-    "batches",
-    [
-        [["<e>", "<x>", "<y>"]],
-        [["<x>", "<e>", "<y>"], ["<z>"]],
-        [["<e>"], ["<x>", "<y>"]],
-        [["<f>", "<x>"], ["<y>", "<e>", "<z>"]],
-        [["<x>", "<x>", "", "<y>"], ["<x>", "<z>"]],
-    ],
-)
-@pytest.mark.parametrize("added", [[], ["<e>"]])
-def test_in_calls(added: list[str], batches: list[list[str]]) -> None:
-    ours, reference = both(HOLES, added)
-    for batch in batches:
-        assert ours.add_tokens(batch) == reference.add_tokens(batch)
-        assert ours.get_vocab() == reference.get_vocab()
-        assert ours.encode("a<x><y> <e><f><z>").ids == reference.encode("a<x><y> <e><f><z>").ids
-
-
 def test_a_token_without_content_needs_its_flags() -> None:
     document = {"model": {"type": "WordLevel", "vocab": {"<unk>": 0}, "unk_token": "<unk>"}}
     whole = added_token(1, "")
