@@ -36,6 +36,7 @@ from tests.support.examples import fewer_examples
 from tests.support.libraries import INSTALLED, importorskip
 from tests.support.native_trainings import native  # noqa: F401
 from tests.support.refusing import refusing  # noqa: F401
+from tests.support.source_files import source_files  # noqa: F401
 
 pytest.importorskip = importorskip  # for every test file
 

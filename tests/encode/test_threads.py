@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer
 
 from crayon_hf import _core
 from crayon_hf._core import _testing
 from crayon_hf.errors import InvalidUtf8Error, VocabularyError
-from tests.support import reference_impl
+from tests.support import families, reference_impl
 from tests.support.sampling import sampled
 
 pytestmark = pytest.mark.concurrency
@@ -32,10 +32,8 @@ cpu = reference_impl.cpu
 @functools.cache
 def vocabulary(seed: int) -> str:
     """The JSON of a trained tokenizer, another one for each seed."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     text = reference_impl.generated_text(random.Random(seed), 60_000).split("\n")
-    tokenizer = Tokenizer.from_str(json.dumps(reference_impl.train(tokenizer, text, 1200 + 100 * seed)))
+    tokenizer = families.byte_level(text, 1200 + 100 * seed, [])
     tokenizer.add_special_tokens(["<|end|>"])
     return str(tokenizer.to_str())
 

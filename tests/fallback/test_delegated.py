@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import warnings
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tokenizers
 
 from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, VocabularyError
-from tests.support.stand_in_cases import check
+from crayon_hf.tokenizer_json.parts import added_token, byte_level, split
 from tests.support.versions import before_1, since
 
-TEXTS = ("Hello, world!", "", "naïve 日本 [CLS] x", "  spaces  ")
+# With the tokenizers of the fixtures `ours` and `reference` below.
+from tests.tokenizer.test_tokenizer import test_every_call, test_ragged_and_counts  # noqa: F401
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +32,8 @@ def reference(wordpiece_like):
 def odd_pattern(refusing, gpt2_like, vocabularies) -> Path:
     """Byte-level BPE with a custom pattern, the only part that the engine refuses."""
     document = json.loads(gpt2_like.read_bytes())
-    document["pre_tokenizer"] = {
-        "type": "Sequence",
-        "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": "[aeiou]+|[^aeiou]+"}, "behavior": "Isolated", "invert": False},
-            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
-        ],
-    }
+    cuts = [split("[aeiou]+|[^aeiou]+"), byte_level()]
+    document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": cuts}
     path = vocabularies / "odd_pattern.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     return path
@@ -60,22 +54,12 @@ def test_one_warning_names_the_component_and_the_caller(refusing, wordpiece_like
     assert "tokenizers" in str(warning.message)
 
 
-@pytest.mark.parametrize("special_as_text", [False, True])
-def test_every_call(ours, reference, special_as_text):
-    ours.encode_special_tokens = reference.encode_special_tokens = special_as_text
-    check(reference, ours, (*TEXTS, "x [CLS] y"))
-    expected = [encoding.ids for encoding in reference.encode_batch(list(TEXTS))]
-    assert [encoding.ids for encoding in ours.encode_batch_fast(list(TEXTS), threads=2)] == expected
-    ids, splits = ours.encode_ragged(list(TEXTS))
-    assert (ids.dtype, splits.dtype) == (np.int32, np.int64)
-    assert [ids[a:b].tolist() for a, b in pairwise(splits)] == expected
-    assert ours.count_tokens(list(TEXTS)) == [len(row) for row in expected]
-    assert ours.count_tokens(TEXTS[0]) == ours.count_tokens(TEXTS[0].encode()) == len(expected[0])
+def test_other_calls(ours, reference):
+    texts = ["Hello, world!", "", "naïve 日本 [CLS] x", "  spaces  "]
+    expected = [encoding.ids for encoding in reference.encode_batch(texts)]
+    assert [encoding.ids for encoding in ours.encode_batch_fast(texts, threads=2)] == expected
     assert ours.encode(["a", "b"], is_pretokenized=True).ids == reference.encode(["a", "b"], is_pretokenized=True).ids
-    assert ours.decode_bytes(expected[0]) == reference.decode(expected[0], skip_special_tokens=False).encode()
-    assert ours.token_to_id("[CLS]") == reference.token_to_id("[CLS]")
-    assert ours.id_to_token(5) == reference.id_to_token(5)
-    ours.encode_special_tokens = reference.encode_special_tokens = False
+    assert ours.decode_bytes(expected[2]) == reference.decode(expected[2], skip_special_tokens=False).encode()
 
 
 def test_saving(ours, reference, tmp_path):
@@ -147,10 +131,9 @@ def test_a_panic_of_the_reference_is_an_error():
 def test_an_added_token_at_which_the_normalizer_panics():
     """The reference normalizes added tokens when it opens a file, and panics at this one. The native compiler reports
     the token as an error of the file."""
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": True, "special": True}
     normalizer = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": ""}, {"type": "Nmt"}]}
     document = {
-        "added_tokens": [{"id": 1, "content": "\u4e00", **flags}],
+        "added_tokens": [added_token(1, "\u4e00", normalized=True)],
         "normalizer": normalizer,
         "model": {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 2}, "unk_token": "<unk>"},
     }

@@ -17,54 +17,25 @@ import crayon_hf
 from crayon_hf import CartridgeError, SourceMissingError, Tokenizer, UnsupportedError, VocabularyError, _core
 from crayon_hf.cartridges import cache
 from crayon_hf.formats import convert, repository, write
-from crayon_hf.formats import tiktoken as ranks
 from crayon_hf.formats.converted import Converted
-from crayon_hf.util.byte_level import BYTE_LEVEL
-from tests.formats.gguf_files import write_gguf
+from crayon_hf.formats.tiktoken import R50K_PATTERN
 
 TEXTS = ["Hello, wörld! It's 2024.\n\n  日本 🙂", "a<|end|>b <|endoftext|>", "", " x" * 50]
 SPECIALS = {"<|end|>": 3000, "<|endoftext|>": 3001}
 
 
 @pytest.fixture(scope="module")
-def encoding(gpt2_like) -> tiktoken.Encoding:
-    back = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
-    model = json.loads(gpt2_like.read_bytes())["model"]
-    tokens = [bytes([byte]) for byte in range(256)]
-    tokens += [bytes(back[char] for char in "".join(pair)) for pair in model["merges"]]
-    return tiktoken.Encoding(
-        "mine",
-        pat_str=ranks.R50K_PATTERN,
-        mergeable_ranks={token: rank for rank, token in enumerate(dict.fromkeys(tokens))},
-        special_tokens=SPECIALS,
-    )
+def encoding(ranks) -> tiktoken.Encoding:
+    return tiktoken.Encoding("mine", pat_str=R50K_PATTERN, mergeable_ranks=ranks, special_tokens=SPECIALS)
 
 
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory, gpt2_like, wordpiece_like, encoding) -> dict[str, Path]:
-    """The paths of sources by kind: one of each kind that tests can make themselves."""
-    home = tmp_path_factory.mktemp("sources")
-    model = json.loads(gpt2_like.read_bytes())["model"]
-    (home / "hub").mkdir()
-    (home / "hub" / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
-    (home / "slow").mkdir()
-    (home / "slow" / "vocab.json").write_text(json.dumps(model["vocab"]), encoding="utf-8")
-    (home / "slow" / "merges.txt").write_text("\n".join(map(" ".join, model["merges"])), encoding="utf-8")
-    vocab = json.loads(wordpiece_like.read_bytes())["model"]["vocab"]
-    (home / "bert").write_text("\n".join([*sorted(vocab, key=vocab.__getitem__), "[PAD]", "[MASK]"]), encoding="utf-8")
-    (home / "ranks").write_bytes(ranks.write_ranks(encoding._mergeable_ranks))
-    keys = {token: rank for token, rank in encoding._mergeable_ranks.items() if rank != 200}
-    (home / "crayon.bin").write_bytes(_core.write_cartridge_v2(*_core.build_double_array(sorted(keys.items()))))
-    Tokenizer.from_file(gpt2_like).save(home / "ours.dat")
-    return {
-        **{"tokenizer.json": gpt2_like, "directory": home / "hub", "slow": home / "slow" / "vocab.json"},
-        **{"merges": home / "slow" / "merges.txt", "bert": home / "bert", "crayon": home / "crayon.bin"},
-        **{"cartridge": home / "ours.dat", "ranks": home / "ranks"},
-    }
+@pytest.fixture
+def sources(source_files) -> dict[str, Path]:
+    return source_files
 
 
-OPTIONS: dict[str, dict[str, Any]] = {"ranks": {"pattern": ranks.R50K_PATTERN, "special_tokens": SPECIALS}}
-NATIVE = ["tokenizer.json", "directory", "slow", "merges", "bert", "cartridge", "ranks"]
+OPTIONS: dict[str, dict[str, Any]] = {"tiktoken": {"pattern": R50K_PATTERN, "special_tokens": SPECIALS}}
+NATIVE = ["tokenizer.json", "huggingface", "slow", "merges", "bert", "cartridge", "tiktoken"]
 
 
 @pytest.fixture(params=NATIVE)
@@ -103,7 +74,7 @@ def test_tiktoken_encodings(encoding, sources, tmp_path, monkeypatch):
     stock = tokenizers.Tokenizer.from_str(expected.tokenizer_json.decode())
     for text in TEXTS:
         assert stock.encode(text).ids == encoding.encode(text, allowed_special="all")
-    assert convert(sources["ranks"], **OPTIONS["ranks"]).tokenizer_json == expected.tokenizer_json
+    assert convert(sources["tiktoken"], **OPTIONS["tiktoken"]).tokenizer_json == expected.tokenizer_json
     monkeypatch.setattr(tiktoken, "get_encoding", {"mine": encoding}.__getitem__)
     monkeypatch.setattr(tiktoken, "list_encoding_names", lambda: ["mine"])
     monkeypatch.chdir(tmp_path)
@@ -117,12 +88,12 @@ def test_errors(sources, encoding, tmp_path):
     refused: list[tuple[Any, dict[str, str], type[Exception], str]] = [
         (5, {}, TypeError, "expected a path"),
         ("no_such_encoding", {}, FileNotFoundError, "no_such_encoding"),
-        (sources["ranks"], {}, VocabularyError, "pattern="),
+        (sources["tiktoken"], {}, VocabularyError, "pattern="),
         (encoding, {"pattern": "x"}, VocabularyError, "pattern"),
         (tmp_path / "alone.dat", {}, SourceMissingError, "alone"),
         *(
             (sources[kind], {"pattern": "x", "name": "y"}, VocabularyError, "rank files")
-            for kind in ("tokenizer.json", "directory", "slow", "bert", "crayon", "cartridge")
+            for kind in ("tokenizer.json", "huggingface", "slow", "bert", "crayon", "cartridge")
         ),
     ]
     for source, options, error, message in refused:
@@ -140,7 +111,7 @@ def contents(path: Path) -> dict[str, bytes]:
 def test_all_or_nothing(sources, tmp_path, monkeypatch):
     """If writing fails at any file, no new directory exists, and an old one is unchanged."""
     old, new = tmp_path / "old", tmp_path / "new"
-    write(convert(sources["directory"]), old)
+    write(convert(sources["huggingface"]), old)
     before = contents(old)
     good = convert(sources["bert"])
     document = json.loads(good.tokenizer_json)
@@ -178,7 +149,7 @@ def same_ids(tokenizer: Tokenizer, converted: Converted) -> None:
         assert tokenizer.encode(text).ids == stock.encode(text).ids
 
 
-@pytest.mark.parametrize("kind", ["tokenizer.json", "directory", "slow", "merges", "bert", "cartridge", "crayon"])
+@pytest.mark.parametrize("kind", ["tokenizer.json", "huggingface", "slow", "merges", "bert", "cartridge", "crayon"])
 def test_from_file(kind, sources):
     same_ids(Tokenizer.from_file(sources[kind]), convert(sources[kind]))
 
@@ -211,13 +182,10 @@ def test_converted_once(sources, tmp_path, monkeypatch):
     assert json.loads(Tokenizer.from_file(path).to_str())["model"]["merges"] == []
 
 
-def test_gguf(gpt2_like, tmp_path, monkeypatch):
+def test_gguf(sources, tmp_path, monkeypatch):
     """A GGUF file may be too large to hash. So its size and times identify it in the cache, once its last change is
     long enough ago."""
-    model = json.loads(gpt2_like.read_bytes())["model"]
-    path = tmp_path / "x.gguf"
-    tokens, merges = sorted(model["vocab"], key=model["vocab"].__getitem__), map(" ".join, model["merges"])
-    write_gguf(path, "gpt2", tokens, types=[3] + [1] * (len(tokens) - 1), merges=merges, keys={"pre": "gpt-2"})
+    path = shutil.copy(sources["gguf"], tmp_path / "x.gguf")
     converted = convert(path)
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
     tokenizer = Tokenizer.from_file(path)

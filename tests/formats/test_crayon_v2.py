@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from crayon_hf import UnsupportedError, VocabularyError, _core
 from crayon_hf.formats.crayon_v2 import companion_of, read_companion, read_crayon_v2
-from crayon_hf.util.byte_level import BYTE_LEVEL
-
-BACK = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
+from tests.support.reference_impl import token_bytes
+from tests.support.version_2_files import longest_match
 
 
 def file_of(keys: Mapping[bytes, int]) -> bytes:
@@ -23,17 +22,7 @@ def file_of(keys: Mapping[bytes, int]) -> bytes:
 
 def vocabulary_of(document: bytes) -> dict[bytes, int]:
     vocab = json.loads(document)["model"]["vocab"]
-    return {bytes(BACK[char] for char in token): id for token, id in vocab.items()}
-
-
-def longest_match(vocab: Mapping[bytes, int], data: bytes) -> list[int]:
-    """The definition: the id of the longest token at each position."""
-    ids, at, longest = [], 0, max(map(len, vocab))
-    while at < len(data):
-        token = next(data[at : at + n] for n in range(longest, 0, -1) if data[at : at + n] in vocab)
-        ids.append(vocab[token])
-        at += len(token)
-    return ids
+    return {token_bytes(token): id for token, id in vocab.items()}
 
 
 def check(data: bytes, tokens: list[str] | None, texts: list[str]) -> None:

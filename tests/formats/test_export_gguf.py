@@ -3,7 +3,10 @@ express a component, an error names it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +23,9 @@ from crayon_hf.tokenizer_json.parts import BPE, added_token, byte_level, split, 
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from parity.llama_cpp.made import made, texts_for, write
 from parity.llama_cpp.plain import Plain, Vocabulary
-from tests.formats.export_samples import PREFIXED, converted_of, hostile
-from tests.support.random_tokenizers import BYTES, ESCAPED, SPACE, RandomDocument
+from tests.formats.export_samples import PREFIXED, converted_of, count_exported, hostile, random_sources
+from tests.support.random_tokenizers import BYTES, ESCAPED, SPACE
+from tests.support.sampling import sampled
 
 _PLAIN = f"é日\u0301{SPACE}"
 
@@ -87,7 +91,7 @@ def test_what_comes_before_byte_level(qwen_like: Path) -> None:
 
 
 def test_wordpiece(tmp_path: Path) -> None:
-    texts = ["", "ab c", "abcd dab", "X [SEP] b", "a-b", "é" * 3, "dd"]
+    texts = ["", "ab c", "abcd dab", "X [SEP] b", "a-b", "é" * 3, "dd", "a\u0301b"]
     check(wordpiece(), texts, tmp_path / "x.gguf")
     check(wordpiece(lowercase=True, strip_accents=None), texts, tmp_path / "x.gguf")
     short = wordpiece(longest=100)
@@ -177,10 +181,7 @@ REFUSED = {
     "spaced": (over_bytes([("a ", "b")], {"vocab": {"a ": 0, "b": 1, "a b": 2}}), "one space between"),
     "lstrip": (over_bytes(added_tokens=[{**X, "rstrip": True}]), "'<x>' has rstrip"),
     "single_word": (over_bytes(added_tokens=[{**X, "single_word": True}]), "single_word"),
-    "overlap": (
-        over_bytes(added_tokens=[X, added_token(257, "<x>y", normalized=True)]),
-        "overlap",
-    ),
+    "overlap": (over_bytes(added_tokens=[X, added_token(257, "<x>y", normalized=True)]), "overlap"),
     "by its text": (over_bytes([("<", "/"), ("</", "s"), ("</s", ">")]), "'</s>', which llama.cpp finds"),
     "NUL": (over_bytes(added_tokens=[added_token(256, "a\0b")]), "NUL"),
     "no byte_fallback": (merged([], {"byte_fallback": False}), "byte_fallback"),
@@ -216,67 +217,27 @@ def test_tokens_around_and_holes(tmp_path: Path) -> None:
 # -- random tokenizers and files
 
 
-def check_random(seeds: range, path: Path) -> int:
-    """Export random tokenizers, and compare the ids of each that GGUF can express. Returns their number."""
-    count = 0
-    for seed in seeds:
-        document = RandomDocument(seed)
-        source = converted_of(document.document)
-        try:
-            to_gguf(source)
-        except UnsupportedError:
-            continue
-        check(source, document.texts(30), path)
-        count += 1
-    return count
+def random_files(seeds: range, path: Path) -> Iterator[tuple[Converted, list[str]]]:
+    """Random GGUF files that can be read, with texts."""
+    for model, seed in product(("llama", "gpt2", "bert", "t5", "gemma4"), seeds):
+        vocabulary = made(model, seed)
+        with contextlib.suppress(UnsupportedError):
+            yield read_gguf(write(vocabulary, path)), texts_for(vocabulary, 25, seed)
 
 
-def check_again(models: tuple[str, ...], seeds: range, path: Path) -> int:
-    """Convert random GGUF files and export them again; check that they give the same ids. Returns the number of files
-    that could be exported."""
-    count = 0
-    for model in models:
-        for seed in seeds:
-            vocabulary = made(model, seed)
-            try:
-                source = read_gguf(write(vocabulary, path))
-                file = to_gguf(source)
-            except UnsupportedError:
-                continue
-            path.write_bytes(file.data)
-            count += 1
-            ours = [Tokenizer.from_str(read.tokenizer_json.decode()) for read in (source, read_gguf(path))]
-            for text in texts_for(vocabulary, 25, seed):
-                for special in (False, True):
-                    first, second = (one.encode(text, add_special_tokens=special).ids for one in ours)
-                    assert first == second, (model, seed, text)
-    return count
-
-
-def test_random_tokenizers(tmp_path: Path) -> None:
-    assert check_random(range(60), tmp_path / "x.gguf") > 8
-
-
-def test_random_files(tmp_path: Path) -> None:
-    assert check_again(("llama", "gpt2", "bert", "t5"), range(5), tmp_path / "x.gguf") > 8
-
-
-@pytest.mark.slow
-def test_many_random_tokenizers(tmp_path: Path) -> None:
-    assert check_random(range(1000, 1300), tmp_path / "x.gguf") > 60
-    assert check_again(("llama", "gpt2", "bert", "t5", "gemma4"), range(100, 175), tmp_path / "x.gguf") > 150
+@pytest.mark.parametrize("first", sampled([0, 100, 200], 3))
+def test_random(first: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    tokenizers = random_sources(range(first, first + 100), 30)
+    assert count_exported(tokenizers, lambda source, texts: check(source, texts, path)) > 8
+    files = random_files(range(first, first + 6), tmp_path / "in.gguf")
+    assert count_exported(files, lambda source, texts: check(source, texts, path)) > 12
 
 
 EXACT = {
-    **{
-        "gpt2": "gpt-2",
-        "llama3": "llama3",
-        "phi-2": "gpt-2",
-        "mistral-v1": None,
-        "r50k_base/r50k_base.tiktoken": "gpt-2",
-    },
-    **{"o200k_base/o200k_base.tiktoken": "gpt-4o", "gguf/ggml-vocab-gpt-2.gguf": "gpt-2"},
-    **{"gguf/ggml-vocab-llama-spm.gguf": None},
+    **{"gpt2": "gpt-2", "llama3": "llama3", "phi-2": "gpt-2", "mistral-v1": None},
+    **{"r50k_base/r50k_base.tiktoken": "gpt-2", "o200k_base/o200k_base.tiktoken": "gpt-4o"},
+    **{"gguf/ggml-vocab-gpt-2.gguf": "gpt-2", "gguf/ggml-vocab-llama-spm.gguf": None},
 }
 INEXACT = {
     "llama2": "is found in the normalized text",

@@ -33,29 +33,12 @@ DEAD = [Piece("あいあい", -1, NORMAL), Piece("いい", -9, UNUSED)]
 TEXTS = ["<s>", "</s>", "<unk>", " ", "あ", "い", "う", "<", "s", ">", "▁", "我", "<m>", "/", "a", "<0x41>", "\u2047"]
 MODELS = {"unigram": 1, "bpe": 2, "char": 4}
 
-CRAFTED = {
-    "plain": (KANA, {}),
-    "symbols": (KANA + SYMBOLS, {}),
-    "bytes": (BYTES + KANA, {"byte_fallback": True}),
-    "bytes and symbols": (BYTES + KANA + SYMBOLS, {"byte_fallback": True, "add_dummy_prefix": False}),
-    "bytes, symbols and what is not found": (
-        [*BYTES, *KANA, *SYMBOLS, Piece("我我", 0, CONTROL)],
-        {"byte_fallback": True},
-    ),
-    "spaces stay spaces": ([*KANA, Piece(" ", -3, NORMAL), Piece(" あ", -3, NORMAL)], {"escape_whitespaces": False}),
-    "all spaces": (KANA + SYMBOLS, {"remove_extra_whitespaces": False, "unk_surface": "?"}),
-    "suffix": ([*KANA, Piece("あ▁", -2, NORMAL)], {"treat_whitespace_as_suffix": True}),
-    "suffix, all spaces": (KANA, {"treat_whitespace_as_suffix": True, "remove_extra_whitespaces": False}),
-}
-
-
-def library(pieces: list[Piece], model: str, options: dict) -> sentencepiece.SentencePieceProcessor:
-    data = model_of(pieces, MODELS[model], name="identity", **options)
-    return sentencepiece.SentencePieceProcessor(model_proto=data)
+OPTIONS = ({}, {"byte_fallback": True, "add_dummy_prefix": False})
 
 
 def compare(pieces: list[Piece], model: str, options: dict, alphabet: list[str], count: int = 1500) -> None:
-    reference = library(pieces, model, options)
+    proto = model_of(pieces, MODELS[model], name="identity", **options)
+    reference = sentencepiece.SentencePieceProcessor(model_proto=proto)
     data = json.dumps(document_of(pieces, model, PieceOptions(**options)))
     stock, ours = tokenizers.Tokenizer.from_str(data), Tokenizer.from_str(data)
     assert ours.engine_report()["engine"] == "native"
@@ -68,15 +51,10 @@ def compare(pieces: list[Piece], model: str, options: dict, alphabet: list[str],
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("name", CRAFTED)
-def test_crafted_models(name, model):
-    pieces, options = CRAFTED[name]
-    compare(BASE + pieces, model, options, TEXTS)
-
-
-@pytest.mark.parametrize("model", ["unigram", "char"])
-def test_pieces_that_are_never_found(model):
-    compare(BASE + KANA + SYMBOLS + DEAD, model, {}, [*TEXTS, "いい", "あいあい"])
+@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "bytes"])
+def test_user_defined_and_unused_pieces(options, model):
+    pieces = BASE + KANA + SYMBOLS + (BYTES if options else []) + (DEAD if model != "bpe" else [])
+    compare(pieces, model, options, [*TEXTS, "いい", "あいあい"])
 
 
 @pytest.mark.parametrize("options", [{}, {"byte_fallback": True}])
@@ -91,17 +69,6 @@ def test_pieces_of_unknown_characters(options):
     compare([*pieces, Piece("</", -3, NORMAL), Piece("/s", -4, NORMAL)], "unigram", options, [*TEXTS, "x", "y"])
     with pytest.raises(UnsupportedError, match="<s>"):
         document_of([*pieces, Piece("s>z", -3, NORMAL)], "unigram", PieceOptions(**options))
-
-
-def test_pieces_that_merging_never_makes():
-    # "いう" takes a part of "あい" before it is joined. Alone beside a symbol, "あい" would be looked up.
-    pieces = [*BASE, *KANA[:3], Piece("う", -4, NORMAL), Piece("いう", -1, NORMAL), Piece("あいう", -9, NORMAL)]
-    pieces += [Piece("<m>", 0, USER_DEFINED), Piece("あいうあ", -10, NORMAL), Piece("ううあ", -11, NORMAL)]
-    compare(pieces, "bpe", {"add_dummy_prefix": False}, ["あ", "い", "う", "<m>", "あいうあ", "ううあ", "<s>"])
-
-
-def test_a_space_that_is_no_piece():
-    compare(BASE[:3] + KANA, "unigram", {}, TEXTS)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import copy
 import json
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ import tiktoken
 from crayon_hf import Tokenizer, UnsupportedError, VocabularyError
 from crayon_hf.formats import tekken as conversion
 from crayon_hf.formats.tekken import read_tekken
-from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.formats.tekken_files import small_tekken
 
 TEXTS = (
@@ -35,21 +33,11 @@ Document = dict[str, Any]
 Change = Callable[[Document], None]
 
 
-@pytest.fixture(scope="module")
-def tokens(gpt2_like: Path) -> list[bytes]:
-    """The tokens of a small vocabulary in order of rank, single bytes first."""
-    back = {char: byte for byte, char in BYTE_LEVEL.items()}
-    merges = json.loads(gpt2_like.read_bytes())["model"]["merges"]
-    merged = [bytes(back[ord(char)] for char in "".join(pair)) for pair in merges]
-    return list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *merged]))
-
-
-def test_ids_and_texts_are_those_of_tiktoken(tokens: list[bytes]) -> None:
-    document = small_tekken(tokens)
+def test_ids_and_texts_are_those_of_tiktoken(ranks: dict[bytes, int]) -> None:
+    document = small_tekken([*ranks])
     converted = read_tekken(json.dumps(document).encode())
     ours = Tokenizer.from_str(converted.tokenizer_json.decode())
     assert ours.engine == "native"
-    ranks = {token: rank for rank, token in enumerate(tokens)}
     pattern = document["config"]["pattern"]
     theirs = tiktoken.Encoding("tekken", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     ours.encode_special_tokens = True
@@ -150,8 +138,8 @@ UNSUPPORTED = [
         for case in cases
     ],
 )
-def test_malformed(error: type[Exception], change: Change, message: str, tokens: list[bytes]) -> None:
-    document = copy.deepcopy(small_tekken(tokens[:300]))
+def test_malformed(error: type[Exception], change: Change, message: str, ranks: dict[bytes, int]) -> None:
+    document = copy.deepcopy(small_tekken([*ranks][:300]))
     change(document)
     with pytest.raises(error, match=message) as caught:
         read_tekken(json.dumps(document).encode())

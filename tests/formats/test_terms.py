@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from crayon_hf import Tokenizer, VocabularyError
 from crayon_hf.formats import write
 from crayon_hf.formats.terms import from_terms
+from tests.support.version_2_files import longest_match
 
 letters = st.text("abcé ", max_size=12)
 
@@ -19,11 +20,7 @@ letters = st.text("abcé ", max_size=12)
 @given(st.lists(letters.filter(bool), max_size=20), letters)
 def test_longest_match(terms, text):
     tokens = list(dict.fromkeys([bytes([b]) for b in range(256)] + [term.encode() for term in terms]))
-    ids, at, data = [], 0, text.encode()
-    while at < len(data):
-        longest = max((t for t in tokens if data.startswith(t, at)), key=len)
-        ids.append(tokens.index(longest))
-        at += len(longest)
+    ids = longest_match({token: id for id, token in enumerate(tokens)}, text.encode())
     converted = from_terms(terms)
     stock = tokenizers.Tokenizer.from_str(converted.tokenizer_json.decode())
     ours = Tokenizer.from_str(converted.tokenizer_json.decode())

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import pickle
 import sys
 from itertools import pairwise
@@ -20,9 +19,8 @@ from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, VocabularyE
 from crayon_hf.formats import convert
 from crayon_hf.formats import tiktoken as conversion
 from crayon_hf.formats.export import to_tiktoken
-from crayon_hf.formats.tiktoken import read_ranks
+from crayon_hf.formats.tiktoken import read_ranks, write_ranks
 from crayon_hf.tiktoken.load import load_tiktoken_bpe
-from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.support.reference_impl import KIMI_PATTERN
 
 SPECIALS = {"<|end|>": 2500, "<|start|>": 2600}
@@ -50,19 +48,9 @@ SURROGATES = ("a\ud800b", "\udfff", "\ud83d\ude42 pair", "\ude42\ud83d")
 
 
 @pytest.fixture(scope="module")
-def ranks(gpt2_like: Path) -> dict[bytes, int]:
-    """Map the tokens of a small vocabulary to ranks, single bytes first, as rank files do."""
-    back = {char: byte for byte, char in BYTE_LEVEL.items()}
-    model = json.loads(gpt2_like.read_bytes())["model"]
-    merged = ["".join(pair) for pair in model["merges"]]
-    tokens = [bytes([byte]) for byte in range(256)] + [bytes(back[ord(char)] for char in token) for token in merged]
-    return {token: rank for rank, token in enumerate(dict.fromkeys(tokens))}
-
-
-@pytest.fixture(scope="module")
 def rank_file(ranks, vocabularies) -> Path:
     path = vocabularies / "small.tiktoken"
-    path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
+    path.write_bytes(write_ranks(ranks))
     return path
 
 

@@ -41,3 +41,8 @@ def file_of(data: bytes, name: str = "hostile.dat") -> Callable[[Path], Path]:
         return path
 
     return make
+
+
+def together(*makers: Callable[[Path], Path]) -> Callable[[Path], Path]:
+    """Return a function that makes several files in a directory. The last one is opened."""
+    return lambda directory: [make(directory) for make in makers][-1]

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.hostile import good
 from tests.hostile.case import VOCABULARY, Case, file_of
+from tests.support.compile_rule import changed, replace_by
 
 INVALID = "invalid JSON at byte N (line N, column N): ..."
 UNKNOWN = "PATH is not a vocabulary of a known format; supported: ..."
@@ -22,12 +23,7 @@ def cases() -> Iterator[Case]:
         return Case(f"json: {name}", file_of(data, "hostile.json"), VOCABULARY, promise, says)
 
     def other(name: str, value: Any, *path: str, says: str = "") -> Case:
-        document = json.loads(json.dumps(whole))
-        place = document
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = value
-        return case(name, json.dumps(document).encode(), says=says)
+        return case(name, changed(whole, path, replace_by(value)).encode(), says=says)
 
     yield case("cut", text[: len(text) // 2], INVALID)
     yield case("deep lists", b'{"model":' + b"[" * 100_000, INVALID, "nested too deeply")

@@ -4,17 +4,12 @@ here."""
 from __future__ import annotations
 
 import json
-import tokenize
 from functools import cache
-from pathlib import Path
-
-from tokenizers import processors
 
 from crayon_hf import _core
-from tests.conftest import SENTENCES
-from tests.support import families
 from tests.support.cartridge_cases import compiled, structure
 from tests.support.cartridge_text import text_source
+from tests.support.stand_in_cases import trained
 
 TEXT = "The quick brown fox; naïve crayon <mask> 12345, \u4e2d\u6587."
 
@@ -22,14 +17,11 @@ TEXT = "The quick brown fox; naïve crayon <mask> 12345, \u4e2d\u6587."
 @cache
 def byte_source() -> bytes:
     """A ``tokenizer.json`` whose cartridge has byte tables with no empty section."""
-    text = [*SENTENCES * 20, Path(tokenize.__file__).read_text(encoding="utf-8")]
-    tokenizer = families.byte_level(text, 2000, ["<|endoftext|>"])
-    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
-    return json.dumps(structure(json.loads(tokenizer.to_str())), ensure_ascii=False).encode()
+    return json.dumps(structure(json.loads(trained("byte_level"))), ensure_ascii=False).encode()
 
 
 def byte_tables() -> bytes:
-    """A cartridge of half a megabyte, with byte tables."""
+    """A cartridge of byte tables."""
     return compiled(byte_source())
 
 

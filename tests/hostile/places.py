@@ -9,7 +9,7 @@ from pathlib import Path
 
 from crayon_hf.formats.sidecar_files import FILES, TEMPLATE
 from tests.hostile import good
-from tests.hostile.case import ACCEPTED, CARTRIDGE, VOCABULARY, Case, file_of
+from tests.hostile.case import ACCEPTED, CARTRIDGE, VOCABULARY, Case, file_of, together
 
 TERABYTE = 1 << 40
 NO_FILE = "PATH is not a file"
@@ -61,16 +61,13 @@ def _link(name: str, target: str) -> Callable[[Path], Path]:
 
 def _beside() -> Iterator[Case]:
     """Valid cartridges beside which the name of the ``tokenizer.json`` belongs to a pipe, a device or a link."""
-    for name, target in {"a FIFO": None, "/dev/zero": "/dev/zero", "a link to itself": "hostile.json"}.items():
-
-        def make(place: Path, target: str | None = target) -> Path:
-            if target is None:
-                os.mkfifo(place / "hostile.json")
-            else:
-                (place / "hostile.json").symlink_to(target)
-            return file_of(good.text_tables())(place)
-
-        yield Case(f"beside it {name}", make, ACCEPTED, "")
+    beside = {
+        "a FIFO": _fifo("hostile.json"),
+        "/dev/zero": _link("hostile.json", "/dev/zero"),
+        "a link to itself": _link("hostile.json", "hostile.json"),
+    }
+    for name, make in beside.items():
+        yield Case(f"beside it {name}", together(make, file_of(good.text_tables())), ACCEPTED, "")
 
 
 def _sparse(name: str, head: bytes, size: int = TERABYTE) -> Callable[[Path], Path]:
@@ -111,30 +108,18 @@ def _other_sources() -> Iterator[Case]:
     for name, head in heads.items():
         yield Case(f"a terabyte of {name}", _sparse("hostile.json", head), VOCABULARY, TOO_MANY)
 
-    def two(place: Path) -> Path:
-        numbers = b"{" + b",".join(b'"%c": %d' % (97 + id, id) for id in range(20)) + b"}"
-        _sparse("merges.txt", b"#version: 0.2\n" + b"a b\n" * (1 << 15))(place)  # recognition reads 64 KiB
-        return file_of(numbers, "vocab.json")(place)
-
+    numbers = b"{" + b",".join(b'"%c": %d' % (97 + id, id) for id in range(20)) + b"}"
+    merges = _sparse("merges.txt", b"#version: 0.2\n" + b"a b\n" * (1 << 15))  # recognition reads 64 KiB
+    two = together(merges, file_of(numbers, "vocab.json"))
     yield Case("a terabyte of merges.txt", two, VOCABULARY, TOO_MANY, names="merges.txt")
-
-    def beside(name: str, head: bytes, source: bytes, opened: str) -> Callable[[Path], Path]:
-        def make(place: Path) -> Path:
-            _sparse(name, head)(place)
-            return file_of(source, opened)(place)
-
-        return make
-
+    source = file_of(good.byte_source(), "tokenizer.json")
     for name in (*FILES, TEMPLATE):
-        make = beside(name, b"{", good.byte_source(), "tokenizer.json")
+        make = together(_sparse(name, b"{"), source)
         yield Case(f"a terabyte of {name}", make, VOCABULARY, TOO_MANY, only="converted", names=name)
 
-    def pipe(place: Path) -> Path:
-        os.mkfifo(place / TEMPLATE)
-        return file_of(good.byte_source(), "tokenizer.json")(place)
-
+    pipe = together(_fifo(TEMPLATE), source)
     yield Case(f"{TEMPLATE} that is a FIFO", pipe, VOCABULARY, NO_FILE, only="converted", names=TEMPLATE)
-    make = beside("hostile.json", b"[", good.version_2(), "hostile.dat")
+    make = together(_sparse("hostile.json", b"["), file_of(good.version_2()))
     yield Case("a terabyte of strings", make, VOCABULARY, TOO_MANY, names="hostile.json")
 
 

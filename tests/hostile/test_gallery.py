@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,6 +14,7 @@ from tests.hostile import good, places
 from tests.hostile.case import ACCEPTED, Case
 from tests.hostile.make import PARTS, make
 from tests.hostile.promises import pattern_of, promised
+from tests.support.cartridge_cases import answers
 from tests.support.cartridge_text import text_source
 from tests.support.sampling import sampled
 
@@ -85,32 +83,13 @@ def ways_of(part: str, number: int, case: Case, path: Path) -> Iterator[str]:
 def judged(requests: list[tuple[Case, str, str]], goods: list[str], directory: Path) -> list[Verdict]:
     """Open cases in child processes, and return a verdict for each. If a case kills its child process, or keeps it
     busy, the verdict says so."""
-    verdicts: dict[int, list[str]] = {}
-    root = Path(__file__).parents[2]
-    path = os.pathsep.join([*(entry for entry in sys.path if entry), str(root)])
-    environment = os.environ | {"PYTHONPATH": path, "CRAYON_CACHE_DIR": str(directory / "cache")}
-    while len(verdicts) < len(requests):
-        left = [(i, way, name) for i, (_, way, name) in enumerate(requests) if i not in verdicts]
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "tests.hostile.child", *goods]
-            if sys.version_info >= (3, 11)
-            else [sys.executable, "-m", "tests.hostile.child", *goods],
-            input="".join(json.dumps(request) + "\n" for request in left),
-            capture_output=True,
-            encoding="utf-8",
-            env=environment,
-            cwd=directory,
-            timeout=1200,
-            check=False,
-        )
-        for line in done.stdout.splitlines():
-            number, _, *verdict = json.loads(line)
-            verdicts[number] = verdict
-        assert done.stdout or done.returncode < 0, done.stderr  # no case was judged
-        guilty = next((i for i, _, _ in left if i not in verdicts), None)
-        if guilty is not None:
-            verdicts[guilty] = ["the child", f"ended with {done.returncode}: {done.stderr[-500:]}", ""]
-    return [Verdict(*request, *verdicts[i]) for i, request in enumerate(requests)]
+    code = "from tests.hostile.child import main; main()"
+    lines: list[list[Any]] = [[number, way, path] for number, (_, way, path) in enumerate(requests)]
+    found = answers(lines, code, *goods, CRAYON_CACHE_DIR=str(directory / "cache"))
+    return [
+        Verdict(*request, *(found[number][1:] or ("the child", found[number][0], "")))
+        for number, request in enumerate(requests)
+    ]
 
 
 def fault_of(verdict: Verdict) -> str | None:

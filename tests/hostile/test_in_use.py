@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 
 from tests.hostile import good
 from tests.hostile.good import TEXT
+from tests.support.child import child
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="files are not mapped there")
 
@@ -80,17 +79,9 @@ def test_no_permission(open_to_all: Path) -> None:
     for name in ("closed.dat", "closed.json", "closed"):
         names[name].chmod(0)
     paths = [str(names["closed.dat"]), str(inside), str(names["closed.json"])]
-    done = subprocess.run(
-        [sys.executable, "-c", AS_NOBODY, str(names["good.dat"]), *paths],
-        input=TEXT.encode(),
-        capture_output=True,
-        env=os.environ
-        | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-        | {"CRAYON_CACHE_DIR": str(open_to_all / "cache")},
-        cwd=open_to_all,
-        timeout=600,
-        check=True,
-    )
+    environment = {"CRAYON_CACHE_DIR": str(open_to_all / "cache")}
+    done = child(AS_NOBODY, names["good.dat"], *paths, lines=TEXT.encode(), cwd=open_to_all, **environment)
+    assert done.returncode == 0, done.stderr.decode()
     *refused, still_right = json.loads(done.stdout)
     assert still_right
     wanted = [f"PermissionError: [Errno 13] Permission denied: '{path}'" for path in paths for _ in range(3)]

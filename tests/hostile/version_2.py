@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.hostile import good
-from tests.hostile.case import ACCEPTED, CARTRIDGE, VOCABULARY, Case, file_of
+from tests.hostile.case import ACCEPTED, CARTRIDGE, VOCABULARY, Case, file_of, together
 
 SIZE = "version 2 cartridge: it has N bytes, but N slots take N"
 NODE = "double array: node N ..."
@@ -66,9 +66,4 @@ def cases() -> Iterator[Case]:
 
 def _beside(data: bytes) -> Callable[[Path], Path]:
     """A valid version 2 cartridge with these bytes as the ``.json`` list of tokens beside it."""
-
-    def make(directory: Path) -> Path:
-        (directory / "hostile.json").write_bytes(data)
-        return file_of(good.version_2())(directory)
-
-    return make
+    return together(file_of(data, "hostile.json"), file_of(good.version_2()))

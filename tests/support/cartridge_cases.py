@@ -4,20 +4,20 @@ and a separate process that opens dangerous files."""
 from __future__ import annotations
 
 import json
-import os
 import struct
 import subprocess
-import sys
-import tempfile
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Tokenizer, processors
 
 from crayon_hf import _core
+from crayon_hf.tokenizer_json.parts import byte_level
 from tests.support import cartridge_reader as plain
+from tests.support import families
 from tests.support.cartridge_reader import Section
+from tests.support.child import child as child
 
 PAGE = Path(__file__).parents[2] / "docs" / "cartridge-format.md"
 TEXTS = (
@@ -45,12 +45,7 @@ def structure(document: dict[str, Any]) -> dict[str, Any]:
         vocab[token] = len(vocab)
     vocab["[hole before]"] = len(vocab) + 20
     document["normalizer"] = {"type": "NFC"}
-    document["pre_tokenizer"] = {
-        "type": "ByteLevel",
-        "add_prefix_space": True,
-        "trim_offsets": True,
-        "use_regex": True,
-    }
+    document["pre_tokenizer"] = byte_level(add_prefix_space=True, use_regex=True)
     tokenizer = Tokenizer.from_str(json.dumps(document))
     tokenizer.add_tokens(
         [
@@ -64,26 +59,10 @@ def structure(document: dict[str, Any]) -> dict[str, Any]:
             AddedToken("Ġd", normalized=False),
         ]
     )
-    mask = tokenizer.token_to_id("<mask>")
-    document = json.loads(tokenizer.to_str())
-    special = {"<mask>": {"id": "<mask>", "ids": [mask], "tokens": ["<mask>"]}}
-    document["post_processor"] = {
-        "type": "Sequence",
-        "processors": [
-            {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
-            {
-                "type": "TemplateProcessing",
-                "single": [{"SpecialToken": {"id": "<mask>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
-                "pair": [
-                    {"Sequence": {"id": "A", "type_id": 0}},
-                    {"SpecialToken": {"id": "<mask>", "type_id": 0}},
-                    {"Sequence": {"id": "B", "type_id": 1}},
-                ],
-                "special_tokens": special,
-            },
-        ],
-    }
-    return document
+    template = families.template(tokenizer, "<mask> $A", "$A <mask> $B:1")
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(), template])
+    changed: dict[str, Any] = json.loads(tokenizer.to_str())
+    return changed
 
 
 def longest_match(document: dict[str, Any]) -> dict[str, Any]:
@@ -118,23 +97,6 @@ def until_times_differ(path: Path) -> None:
         probe.unlink()
         if changed > path.stat().st_ctime_ns:
             return
-
-
-def child(code: str, *arguments: str, lines: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Run Python code in another process for at most ten minutes, with this process's import path.
-
-    `lines` is its standard input; `environment` has additional environment variables.
-    """
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        input=lines,
-        capture_output=True,
-        timeout=600,
-        check=False,
-        cwd=tempfile.gettempdir(),
-        env=os.environ | {"PYTHONPATH": path} | environment,
-    )
 
 
 def sections_of(data: bytes) -> dict[int, bytes]:
@@ -206,18 +168,28 @@ for line in sys.stdin:
 
 
 def judged(cases: dict[str, tuple[Any, ...]], base: str = "") -> dict[str, str]:
-    """Return the verdict on every case. If a case kills the judging process, or takes 120 s, its verdict says so."""
-    verdicts: dict[str, str] = {}
-    while len(verdicts) < len(cases):
-        left = {name: case for name, case in cases.items() if name not in verdicts}
-        lines = "".join(json.dumps([name, *case]) + "\n" for name, case in left.items())
+    """Return the verdict on every case."""
+    found = answers([[name, *case] for name, case in cases.items()], JUDGE, *([base] if base else []))
+    return {name: verdict for name, (verdict,) in found.items()}
+
+
+def answers(requests: list[list[Any]], code: str, *arguments: str, **environment: str) -> dict[Any, list[Any]]:
+    """Send requests, each a line of JSON, to a process that answers each by a line with the request's first element.
+
+    Returns the rest of each answer. If a request kills the process, or it hangs, the answer says so.
+    """
+    found: dict[Any, list[Any]] = {}
+    while left := [request for request in requests if request[0] not in found]:
+        lines = "".join(json.dumps(request) + "\n" for request in left)
         try:
-            done = child(JUDGE, *([base] if base else []), lines=lines.encode())
-            output, end = done.stdout, f"died with {done.returncode}: {done.stderr.decode()[-300:]}"
+            done = child(code, *arguments, lines=lines.encode(), **environment)
+            output, end = done.stdout, f"died with {done.returncode}: {done.stderr.decode()[-500:]}"
+            assert output or done.returncode < 0, end  # the process has answered nothing
         except subprocess.TimeoutExpired as expired:
             output, end = expired.stdout or b"", "hangs"
-        verdicts |= dict(json.loads(line) for line in output.splitlines() if line.endswith(b"]"))
-        guilty = next((name for name in left if name not in verdicts), None)
+        rows = (json.loads(line) for line in output.splitlines() if line.endswith(b"]"))
+        found |= {name: rest for name, *rest in rows}
+        guilty = next((request[0] for request in left if request[0] not in found), None)
         if guilty is not None:
-            verdicts[guilty] = end
-    return verdicts
+            found[guilty] = [end]
+    return found

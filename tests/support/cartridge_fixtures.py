@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,16 +14,16 @@ from tests.support.cartridge_cases import compiled, longest_match, structure
 
 @pytest.fixture(scope="session")
 def every_case(gpt2_like: Path, vocabularies: Path) -> Path:
-    document = structure(json.loads(gpt2_like.read_text(encoding="utf-8")))
-    path = vocabularies / "every_case.json"
-    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-    return path
+    return changed(gpt2_like, structure, vocabularies / "every_case.json")
 
 
 @pytest.fixture(scope="session")
 def longest_case(every_case: Path, vocabularies: Path) -> Path:
-    document = longest_match(json.loads(every_case.read_text(encoding="utf-8")))
-    path = vocabularies / "longest_case.json"
+    return changed(every_case, longest_match, vocabularies / "longest_case.json")
+
+
+def changed(source: Path, change: Callable[[dict[str, Any]], dict[str, Any]], path: Path) -> Path:
+    document = change(json.loads(source.read_text(encoding="utf-8")))
     path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
     return path
 

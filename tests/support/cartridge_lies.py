@@ -2,14 +2,55 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import struct
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from crayon_hf import _core
+from crayon_hf.tokenizer_json.parts import split
 from tests.support import cartridge_reader as plain
 from tests.support.cartridge_cases import parsed, rewritten, sections_of, signed, word_table
+from tests.support.compile_rule import changed, replace_by
+
+Contents = bytes | dict[str, bytes | None]
+MAY_BE_EMPTY = ("trie", "added_trie", "added_trie_normalized", "added_tokens", "raw_tokens", "score_ulps")
+
+
+class Forgeries:
+    """Collects forged copies of one cartridge. `files` maps a fault's name to the copy and a pattern for its error."""
+
+    def __init__(self, data: bytes, name: str = "") -> None:
+        self.name = name
+        self.data = data
+        self.cartridge = plain.Cartridge(data)
+        self.contents = {plain.NAMES[number]: content for number, content in sections_of(data).items()}
+        self.files: dict[str, tuple[bytes, str]] = {}
+
+    def add(self, title: str, section: str, content: Contents) -> None:
+        """Add a copy with other contents in `section`, which the error must name. A dict replaces several sections."""
+        self.say(title, rf"section {section}\b", content if isinstance(content, dict) else {section: content})
+
+    def say(self, title: str, pattern: str, changes: dict[str, bytes | None]) -> None:
+        assert f"{self.name}{title}" not in self.files
+        self.files[f"{self.name}{title}"] = (rewritten(self.data, changes), pattern)
+
+    def cut(self, pattern_of: Callable[[str], str], *optional: str) -> None:
+        """Add copies in which a section is cut, empty or missing. The model may do without the `optional` ones."""
+        for section, content in self.contents.items():
+            if section in ("metadata", "token_bytes", "reads_alike") or not content:
+                continue
+            # A partial element is always refused; a missing element only if the code fixes the size.
+            self.say(f"{section} cut", pattern_of(section), {section: content[:-1]})
+            if section not in (*MAY_BE_EMPTY, *optional):
+                self.say(f"{section} empty", pattern_of(section), {section: b""})
+                self.say(f"{section} missing", pattern_of(section), {section: None})
+
+    def array(self, section: str, code: str, changes: Mapping[int, int | float]) -> bytes:
+        return array(self.data, section, code, changes)
+
+    def components(self, *path: str, value: Any) -> bytes:
+        return components(self.data, *path, value=value)
 
 
 def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
@@ -38,23 +79,16 @@ def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
     one_more = read_program(small)["n_ids"] + 1
     for field, value, says in (("n_ids", 2**21, "larger"), ("n_merges", 2**22, "larger"), ("n_ids", one_more, "token")):
         cases[f"{field} {value}"] = (rewritten(small, {"program": program(small, **{field: value})}), says)
-    contents = sections_of(small)
-    for section in sections:
-        title = plain.NAMES[section.type]
-        if title in ("metadata", "token_bytes", "reads_alike"):
-            continue
-        # A partial element is always refused; a missing element only if the code fixes the size.
-        cut = contents[section.type][:-1]
-        cases[f"{title} cut"] = (rewritten(small, {title: cut}), rf"section {title}\b")
-        if title not in ("trie", "added_trie", "added_trie_normalized", "added_tokens", "raw_tokens"):
-            cases[f"{title} empty"] = (rewritten(small, {title: b""}), rf"section {title}\b")
-            cases[f"{title} missing"] = (rewritten(small, {title: None}), rf"section {title}\b")
-    three = {"pair_table": contents[10][:24], "word_table": contents[12][:192], "pair_filter": b"\xff" * 24}
-    cases |= {f"{title} of three": (rewritten(small, {title: data}), title) for title, data in three.items()}
+    forged = Forgeries(small)
+    forged.cut(lambda section: rf"section {section}\b")
+    contents = forged.contents
+    three = {"pair_table": contents["pair_table"][:24], "word_table": contents["word_table"][:192]}
+    for title, data in {**three, "pair_filter": b"\xff" * 24}.items():
+        forged.say(f"{title} of three", title, {title: data})
     for count in (767, 768, 771):
-        words = rewritten(small, {"byte_cuts": contents[24].ljust(8 * 774, b"\0")[: 8 * count]})
-        cases[f"byte_cuts of {count} words"] = (words, "section byte_cuts ")
-    return cases
+        words = contents["byte_cuts"].ljust(8 * 774, b"\0")[: 8 * count]
+        forged.say(f"byte_cuts of {count} words", "section byte_cuts ", {"byte_cuts": words})
+    return cases | forged.files
 
 
 PROGRAM = ("flavor", "flags", "n_ids", "model_size", "vocab_size", "n_merges", "max_token_bytes")
@@ -71,14 +105,10 @@ def program(data: bytes, reserved: tuple[int, ...] = (0,) * 9, **changes: int) -
 def components(data: bytes, *path: str, value: Any) -> bytes:
     """The section of components of the cartridge `data`, with `value` at the JSON path `path`."""
     document = json.loads(sections_of(data)[plain.TYPES["components"]])
-    place = document
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    return json.dumps(document).encode()
+    return changed(document, path, replace_by(value)).encode()
 
 
-def array(data: bytes, name: str, code: str, changes: dict[int, int]) -> bytes:
+def array(data: bytes, name: str, code: str, changes: Mapping[int, int | float]) -> bytes:
     """The section `name` of a cartridge, with elements replaced. `code` is the struct code of an element, and `changes`
     maps indices to values."""
     out = bytearray(sections_of(data)[plain.TYPES[name]])
@@ -93,11 +123,10 @@ def trie_of(keys: dict[bytes, int]) -> bytes:
     return b"".join(part.tobytes() for part in _core.build_double_array(sorted(keys.items())))
 
 
-def reachable_lies(
-    data: bytes, c: plain.Cartridge, contents: dict[str, bytes]
-) -> dict[str, tuple[str, bytes | dict[str, bytes | None]]]:
+def reachable_lies(forged: Forgeries) -> dict[str, tuple[str, Contents]]:
     """Faults of the table of reachable merges, by name: the section that the error must name, and the forged
     contents."""
+    c, contents = forged.cartridge, forged.contents
     filled = next(i for i, slot in enumerate(c.reachable_slots) if slot != plain.EMPTY_PAIR)
     free = next(i for i, slot in enumerate(c.reachable_slots) if slot == plain.EMPTY_PAIR)
     slot = c.reachable_slots[filled]
@@ -110,9 +139,10 @@ def reachable_lies(
         "a merge of other tokens": {filled: slot ^ 1 << 43},
         "a merge of ids out of range": {filled: slot | (2**42 - 2) << 22},
     }
-    return {
-        name: ("reachable_slots", array(data, "reachable_slots", "Q", changes)) for name, changes in wrong.items()
-    } | {
+    slots: dict[str, tuple[str, Contents]] = {
+        name: ("reachable_slots", forged.array("reachable_slots", "Q", changes)) for name, changes in wrong.items()
+    }
+    return slots | {
         "no merges that happen": ("reachable_slots", b"\xff" * 8 * len(c.reachable_slots)),
         "reachable_slots of 2^23": ("reachable_slots", b"\xff" * 2**26),
         "one pilot": ("reachable_pilots", bytes(2)),
@@ -123,9 +153,9 @@ def reachable_lies(
 
 def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]:
     """Cartridges with one section of false contents, each with the section that the error must name."""
-    c = plain.Cartridge(small)
+    forged = Forgeries(small)
+    case, c, contents = forged.add, forged.cartridge, forged.contents
     vocab = c.vocabulary()
-    contents = {plain.NAMES[number]: data for number, data in sections_of(small).items()}
     n, n_added = c.n_ids, len(c.added_tokens)
     hole = next(i for i in range(n) if not c.token_flags[i])
     raw = vocab["中文"]
@@ -134,10 +164,6 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     special = next(i for i in range(n) if c.token_flags[i] & plain.SPECIAL)
     word_ids = [i for i in range(n) if c.token_flags[i] & plain.WHOLE]
     whole = next(i for i in word_ids if c.bytes_of(i).isalpha() and 2 < len(c.bytes_of(i)) < 5)
-    cases: dict[str, tuple[str, bytes | dict[str, bytes | None]]] = {}
-
-    def case(name: str, section: str, content: bytes | dict[str, bytes | None]) -> None:
-        cases[name] = (section, content)
 
     def flags(token_id: int, value: int) -> bytes:
         return array(small, "token_flags", "B", {token_id: value})
@@ -247,8 +273,8 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("byte_cuts: nothing can be cut", "byte_cuts", b"\xff" * len(contents["byte_cuts"]))
     case("byte_cuts: all can be cut", "byte_cuts", bytes(len(contents["byte_cuts"])))
 
-    for name, (section, changes) in reachable_lies(small, c, contents).items():
-        case(name, section, changes)
+    for name, (section, content) in reachable_lies(forged).items():
+        case(name, section, content)
 
     # words
     words = c.words()
@@ -347,11 +373,6 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     for kind in ({"type": "Lowercase"}, {"type": "NFD"}, {"type": "Prepend", "prepend": "x"}):
         case(f"normalizer {kind}", "added_trie_normalized", {"components": components(small, "normalizer", value=kind)})
 
-    out: dict[str, tuple[bytes, str]] = {}
-    for name, (section, content) in cases.items():
-        changes = content if isinstance(content, dict) else {section: content}
-        out[name] = (rewritten(small, changes), rf"section {section}\b")
-
     # With ignore_merges, a word that is missing in the word table would be merged.
     reader = plain.Cartridge(ignoring)
     table_words = reader.words()
@@ -360,36 +381,35 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     buckets = len(reader.word_table) // 2
     for name, entries in {"lacks": fewer, "merges": fewer | {lost: tuple(reader.merge(lost))}}.items():
         data = rewritten(ignoring, {"word_table": word_table(entries, buckets)})
-        out[f"ignore_merges: the table {name} a token"] = (data, "section word_table ")
-    return out
+        forged.files[f"ignore_merges: the table {name} a token"] = (data, "section word_table ")
+    return forged.files
 
 
 def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, str]]:
     """Cartridges with false tables for longest match, or with tables that contradict the longest-match flag."""
-    c = plain.Cartridge(longest)
+    forged = Forgeries(longest)
+    c = forged.cartridge
     merging = {plain.NAMES[number]: data for number, data in sections_of(small).items()}
     raw = c.vocabulary()["中文"]
     a, b = c.byte_ids[ord("a")], c.byte_ids[ord("b")]
     keys = c.trie.items()
-    cases: dict[str, tuple[dict[str, bytes | None], str]] = {}
     for flags in (3, 5, 6, 8):
-        cases[f"flags {flags}"] = ({"program": program(longest, flags=flags)}, "section (program|pair_table) ")
+        forged.say(f"flags {flags}", "section (program|pair_table) ", {"program": program(longest, flags=flags)})
     for flags in (0, 1):
-        cases[f"flags {flags}, without merges"] = ({"program": program(longest, flags=flags)}, "section pair_table ")
-    cases["text tables"] = ({"program": program(longest, flags=2)}, "section ")
+        forged.add(f"flags {flags}, without merges", "pair_table", {"program": program(longest, flags=flags)})
+    forged.say("text tables", "section ", {"program": program(longest, flags=2)})
     for name in ("byte_pair_ranks", "word_table", "byte_cuts"):
-        cases[f"with {name}"] = ({name: merging[name]}, f"section {name} .* longest match")
-    products = {"merge_products": merging["merge_products"]}
-    cases["with products"] = (products, "section merge_products ")
+        forged.say(f"with {name}", f"section {name} .* longest match", {name: merging[name]})
+    forged.add("with products", "merge_products", merging["merge_products"])
     for name, token, bit in (
         ("no token is whole", a, 0),
         ("a raw token is whole", raw, plain.WHOLE),
         ("a token is merged", a, plain.WHOLE | plain.MERGED),
     ):
         flags = c.token_flags[token] & ~plain.WHOLE | bit
-        cases[name] = ({"token_flags": array(longest, "token_flags", "B", {token: flags})}, "section token_flags ")
-    cases["two keys swapped"] = ({"trie": trie_of(keys | {b"a": b, b"b": a})}, "section trie ")
-    cases["a key less"] = ({"trie": trie_of({key: i for key, i in keys.items() if key != b"theq"})}, "section trie ")
+        forged.add(name, "token_flags", forged.array("token_flags", "B", {token: flags}))
+    forged.add("two keys swapped", "trie", trie_of(keys | {b"a": b, b"b": a}))
+    forged.add("a key less", "trie", trie_of({key: i for key, i in keys.items() if key != b"theq"}))
     most: dict[str, Any] = {"type": "WordPiece", "continuing_subword_prefix": "", "max_input_chars_per_word": 2**53}
     for name, value in {
         "no model": None,
@@ -399,11 +419,10 @@ def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, 
         "a limit": most | {"max_input_chars_per_word": 2**48 - 1},
         "no unknown token": most | {"unk_token": None},
     }.items():
-        cases[f"{name}"] = ({"components": components(longest, "model", value=value)}, "section components")
+        forged.add(name, "components", forged.components("model", value=value))
     known = json.loads(sections_of(longest)[plain.TYPES["components"]])["model"]
-    out = {name: (rewritten(longest, changes), error) for name, (changes, error) in cases.items()}
-    of_merges = {"components": components(small, "model", value=known)}
-    return out | {"merges for another model": (rewritten(small, of_merges), "section components")}
+    of_merges = rewritten(small, {"components": components(small, "model", value=known)})
+    return forged.files | {"merges for another model": (of_merges, "section components")}
 
 
 def component_cases(small: bytes) -> dict[str, bytes]:
@@ -411,41 +430,33 @@ def component_cases(small: bytes) -> dict[str, bytes]:
     known = json.loads(sections_of(small)[plain.TYPES["components"]])
     pre, post = known["pre_tokenizer"], known["post_processor"]
     _, template = post["processors"]
-    broken: dict[str, dict[tuple[str, ...], Any]] = {}
+    broken: dict[str, bytes] = {}
+
+    def case(name: str, *path: str, value: Any) -> None:
+        broken[name] = components(small, *path, value=value)
+
     for member in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         for wrong in ({"type": "Unheard"}, {}, 7, {"type": "BPE"}):
-            broken[f"{member} {wrong}"] = {(member,): wrong}
-    broken["no pre_tokenizer"] = {("pre_tokenizer",): None}
-    broken["a pre_tokenizer without ByteLevel"] = {("pre_tokenizer",): {"type": "Whitespace"}}
+            case(f"{member} {wrong}", member, value=wrong)
+    case("no pre_tokenizer", "pre_tokenizer", value=None)
+    case("a pre_tokenizer without ByteLevel", "pre_tokenizer", value={"type": "Whitespace"})
     after = {"type": "Sequence", "pretokenizers": [pre, {"type": "Whitespace"}]}
-    broken["ByteLevel, but not last"] = {("pre_tokenizer",): after}
-    split = {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated", "invert": False}
-    broken["a pattern that is none"] = {("pre_tokenizer",): {"type": "Sequence", "pretokenizers": [split, pre]}}
-    broken["a normalizer that spells bytes"] = {("normalizer",): {"type": "ByteLevel"}}
-    for option, value in {
-        "byte_fallback": True,
-        "ignore_merges": True,
-        "dropout": 0.5,
-    }.items():
-        broken[f"the model with {option}"] = {("model", option): value}
+    case("ByteLevel, but not last", "pre_tokenizer", value=after)
+    cuts = {"type": "Sequence", "pretokenizers": [split("(a"), pre]}
+    case("a pattern that is none", "pre_tokenizer", value=cuts)
+    case("a normalizer that spells bytes", "normalizer", value={"type": "ByteLevel"})
+    for option, value in {"byte_fallback": True, "ignore_merges": True, "dropout": 0.5}.items():
+        case(f"the model with {option}", "model", option, value=value)
+    mask = {"id": "<mask>", "ids": [1], "tokens": ["<mask>"]}
     for name, changes in {
         "sequence C": {"single": [{"Sequence": {"id": "C", "type_id": 0}}]},
         "a special token that is not defined": {"special_tokens": {}},
-        "a negative id": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [-1], "tokens": ["<mask>"]}}},
-        "more tokens than ids": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [1], "tokens": ["a", "b"]}}},
+        "a negative id": {"special_tokens": {"<mask>": mask | {"ids": [-1]}}},
+        "more tokens than ids": {"special_tokens": {"<mask>": mask | {"tokens": ["a", "b"]}}},
     }.items():
-        broken[f"a template with {name}"] = {("post_processor",): template | changes}
-    broken["20,000 steps"] = {("post_processor",): {"type": "Sequence", "processors": [template] * 20_000}}
-    out = {}
-    for name, changes in broken.items():
-        document = copy.deepcopy(known)
-        for path, value in changes.items():
-            place = document
-            for key in path[:-1]:
-                place = place[key]
-            place[path[-1]] = value
-        out[name] = json.dumps(document).encode()
+        case(f"a template with {name}", "post_processor", value=template | changes)
+    case("20,000 steps", "post_processor", value={"type": "Sequence", "processors": [template] * 20_000})
     text = json.dumps(known)
-    out["nested too deep"] = text.replace('"truncation": null', '"truncation": ' + "[" * 1000 + "]" * 1000).encode()
-    out["words after the object"] = text.encode() + b" x"
-    return out
+    broken["nested too deep"] = text.replace('"truncation": null', '"truncation": ' + "[" * 1000 + "]" * 1000).encode()
+    broken["words after the object"] = text.encode() + b" x"
+    return broken

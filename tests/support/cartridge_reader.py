@@ -10,42 +10,15 @@ import json
 import struct
 from typing import NamedTuple
 
+from xxhash import xxh64_intdigest
+
 from crayon_hf.util.byte_level import BYTE_LEVEL
-from tests.support.cartridge_hash import pair_home as pair_home
-from tests.support.cartridge_hash import reachable_home as reachable_home
-from tests.support.cartridge_hash import word_home as word_home
-from tests.support.cartridge_hash import word_key as word_key
-from tests.support.cartridge_hash import xxh64 as xxh64
 
 REQUIRED = 1
-NAMES = {
-    1: "metadata",
-    2: "program",
-    3: "trie",
-    4: "token_offsets",
-    5: "token_bytes",
-    6: "token_flags",
-    7: "token_trim",
-    8: "byte_ids",
-    9: "merge_products",
-    10: "pair_table",
-    11: "byte_pair_ranks",
-    12: "word_table",
-    13: "added_tokens",
-    14: "added_trie",
-    15: "added_trie_normalized",
-    16: "components",
-    17: "raw_tokens",
-    18: "certificate",
-    19: "pair_filter",
-    20: "scores",
-    21: "char_pairs",
-    22: "reachable_pilots",
-    23: "reachable_slots",
-    24: "byte_cuts",
-    25: "score_ulps",
-    26: "reads_alike",
-}
+_NAMES = """metadata program trie token_offsets token_bytes token_flags token_trim byte_ids merge_products pair_table
+byte_pair_ranks word_table added_tokens added_trie added_trie_normalized components raw_tokens certificate pair_filter
+scores char_pairs reachable_pilots reachable_slots byte_cuts score_ulps reads_alike"""
+NAMES = dict(enumerate(_NAMES.split(), 1))
 TYPES = {name: number for number, name in NAMES.items()}
 
 PRESENT, RAW, MODEL, ADDED, SPECIAL, WHOLE, MERGED = 1, 2, 4, 8, 16, 32, 64
@@ -118,6 +91,43 @@ def read_sections(data: bytes) -> tuple[list[Section], bytes]:
 
 def _aligned(n: int) -> int:
     return -(-n // 64) * 64
+
+
+# -- the checksum of the file, and the hashes of its tables
+
+
+MASK = 2**64 - 1
+
+
+def xxh64(data: bytes) -> int:
+    """The 64-bit xxHash, computed by the Python package xxhash."""
+    return xxh64_intdigest(data)
+
+
+def pair_home(left: int, right: int, places: int) -> int:
+    """The slot of pair_table where the search for a pair of ids begins, or the pair's bit in pair_filter. `places` is
+    the number of slots or bits."""
+    return ((left << 21 | right) * 0x9E3779B97F4A7C15 & MASK) >> (64 - (places.bit_length() - 1))
+
+
+def reachable_home(left: int, right: int, pilot: int, places: int) -> int:
+    """The only slot of reachable_slots where a pair of ids can be. `places` is the number of slots, and `pilot` the
+    pair's entry of reachable_pilots."""
+    low = (left << 21 | right) * 0x9E3779B97F4A7C15 >> 12 & 0xFFFFFFFF
+    return (low * (2 * pilot + 1) & 0xFFFFFFFF) >> (32 - (places.bit_length() - 1))
+
+
+def word_key(word: bytes) -> tuple[int, int]:
+    """The two halves of the 128-bit key in word_table of a word of 1 to 15 bytes, without the word's number of ids."""
+    lo, hi = struct.unpack("<2Q", word.ljust(15, b"\0") + bytes([len(word)]))
+    return lo, hi
+
+
+def word_home(word: bytes, buckets: int) -> int:
+    """The bucket of word_table where the search for a word begins."""
+    lo, hi = word_key(word)
+    product = (lo ^ 0x9E3779B97F4A7C15) * (hi ^ 0xD6E8FEB86659FD93)
+    return (product & MASK ^ product >> 64) & (buckets - 1)
 
 
 # -- the contents

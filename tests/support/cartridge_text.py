@@ -6,17 +6,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from tokenizers import (
-    AddedToken,
-    Regex,
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from tests.conftest import SENTENCES
 from tests.support import families
@@ -26,26 +16,9 @@ TEXT = [*SENTENCES * 5, " ".join(SENTENCES).upper(), "a  b\t\tc   d\n\n"]
 
 def _llama_like() -> Tokenizer:
     """BPE on characters with byte_fallback, the space as an ordinary character, no pre-tokenizer."""
-    learner = Tokenizer(models.BPE())
-    learner.normalizer = normalizers.Replace(" ", "\u2581")
-    learner.pre_tokenizer = pre_tokenizers.Split(Regex("\u2581[^\u2581]*|[^\u2581]+"), "isolated")
-    specials = {"<unk>": 0, "<s>": 1, "</s>": 2}
-    families.trained(learner, TEXT, trainers.BpeTrainer, 700, list(specials))
-    model = json.loads(learner.to_str())["model"]
-    vocab = specials | {f"<0x{byte:02X}>": 3 + byte for byte in range(256)}
+    spaces = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
     # Rare characters have no token, and become bytes.
-    kept = [token for token in model["vocab"] if token not in specials and not any(c in "敏捷🙂ñ" for c in token)]
-    vocab |= {token: len(vocab) + i for i, token in enumerate(kept)}
-    merges = [pair for pair in model["merges"] if pair[0] in vocab and pair[1] in vocab and "".join(pair) in vocab]
-    document = json.loads(learner.to_str())
-    document["model"] |= {"vocab": vocab, "merges": merges, "unk_token": "<unk>", "fuse_unk": True}
-    document["model"]["byte_fallback"] = True
-    document["added_tokens"] = []
-    tokenizer = Tokenizer.from_str(json.dumps(document))
-    tokenizer.pre_tokenizer = None
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
-    tokenizer.decoder = families.llama_decoder()
-    tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in specials])
+    tokenizer = families.llama(TEXT, 700, ["<unk>", "<s>", "</s>"], spaces, None, limit_alphabet=200)
     tokenizer.add_tokens([AddedToken("crayon box", normalized=True), AddedToken("<r>", rstrip=True, normalized=False)])
     tokenizer.post_processor = families.template(tokenizer, "<s> $A", "<s> $A <s>:1 $B:1")
     return tokenizer

@@ -8,56 +8,26 @@ import struct
 from typing import Any
 
 from tests.support import cartridge_reader as plain
-from tests.support.cartridge_cases import compiled, rewritten, sections_of
-from tests.support.cartridge_lies import array, components, program, reachable_lies, read_program, trie_of
+from tests.support.cartridge_cases import compiled
+from tests.support.cartridge_lies import Forgeries, program, reachable_lies, read_program, trie_of
 from tests.support.cartridge_text import text_source
 
-Contents = bytes | dict[str, bytes | None]
 
-
-class Cases:
-    """Collects forged copies of one cartridge. `files` maps a fault's name to the copy and a pattern for its error."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.data = compiled(text_source(name))
-        self.cartridge = plain.Cartridge(self.data)
-        self.contents = {plain.NAMES[number]: data for number, data in sections_of(self.data).items()}
-        self.files: dict[str, tuple[bytes, str]] = {}
-
-    def add(self, title: str, section: str, content: Contents) -> None:
-        """Add a copy with other contents in `section`, which the error must name. A dict replaces several sections."""
-        self.say(title, rf"section {section}\b", content if isinstance(content, dict) else {section: content})
-
-    def say(self, title: str, pattern: str, changes: dict[str, bytes | None]) -> None:
-        assert f"{self.name}: {title}" not in self.files
-        self.files[f"{self.name}: {title}"] = (rewritten(self.data, changes), pattern)
-
-    def array(self, section: str, code: str, changes: dict[int, int | float]) -> bytes:
-        return array(self.data, section, code, changes)
-
-    def components(self, *path: str, value: Any) -> bytes:
-        return components(self.data, *path, value=value)
-
-
-MAY_BE_EMPTY = ("trie", "added_trie", "added_trie_normalized", "added_tokens", "merge_products", "score_ulps")
+def forgeries(name: str) -> Forgeries:
+    return Forgeries(compiled(text_source(name)), f"{name}: ")
 
 
 def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
     """Forged copies that opening refuses, even without verification."""
-    cases = Cases(name)
+    cases = forgeries(name)
     of_model = "byte_ids|pair_table|pair_filter|char_pairs|scores"
-    for section, content in cases.contents.items():
-        if section in ("metadata", "token_bytes", "reads_alike") or not content:
-            continue
-        # For a wrong size of a section of 64-bit words the error names the section or the model.
-        pattern = rf"section {section}\b"
-        if section in of_model:
-            pattern += "|the sections of the (BPE|Unigram) model"
-        cases.say(f"{section} cut", pattern, {section: content[:-1]})
-        if section not in MAY_BE_EMPTY:
-            cases.say(f"{section} empty", pattern, {section: b""})
-            cases.say(f"{section} missing", pattern, {section: None})
+
+    def pattern_of(section: str) -> str:
+        """For a wrong size of a section of 64-bit words the error names the section or the model."""
+        model = "|the sections of the (BPE|Unigram) model" if section in of_model else ""
+        return rf"section {section}\b{model}"
+
+    cases.cut(pattern_of, "merge_products")
     fields = read_program(cases.data)
     cases.say("n_ids one more", "token", {"program": program(cases.data, n_ids=fields["n_ids"] + 1)})
     cases.add("n_merges one more", "merge_products", {"program": program(cases.data, n_merges=fields["n_merges"] + 1)})
@@ -77,7 +47,7 @@ def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
 
 def content_cases(name: str) -> dict[str, tuple[bytes, str]]:
     """Forged copies that open, and that only the verification refuses."""
-    cases = Cases(name)
+    cases = forgeries(name)
     token_cases(cases)
     component_cases(cases)
     model = cases.cartridge.components["model"]
@@ -94,16 +64,12 @@ def content_cases(name: str) -> dict[str, tuple[bytes, str]]:
     return cases.files
 
 
-def token_cases(cases: Cases) -> None:
+def token_cases(cases: Forgeries) -> None:
     c = cases.cartridge
     model = [i for i in range(c.n_ids) if c.token_flags[i] & plain.MODEL and c.bytes_of(i)]
     token, other = model[-1], model[-2]
     holes = [i for i in range(c.n_ids) if not c.token_flags[i]]
-    for title, value in {
-        "raw": plain.RAW,
-        "whole": plain.WHOLE,
-        "merged": plain.MERGED,
-    }.items():
+    for title, value in {"raw": plain.RAW, "whole": plain.WHOLE, "merged": plain.MERGED}.items():
         flags = c.token_flags[token] | value
         cases.add(f"a token that is {title}", "token_flags", cases.array("token_flags", "B", {token: flags}))
     bad = bytearray(cases.contents["token_bytes"])
@@ -127,7 +93,7 @@ def token_cases(cases: Cases) -> None:
             cases.add(f"{section}: a key more", section, trie_of(more))
 
 
-def component_cases(cases: Cases) -> None:
+def component_cases(cases: Forgeries) -> None:
     cases.add("components is not UTF-8", "components", b'{"a":"\xff"}')
     for value in (None, {"type": "Unheard"}):
         cases.add(f"model {value}", "components", cases.components("model", value=value))
@@ -141,7 +107,7 @@ def component_cases(cases: Cases) -> None:
         cases.add(f"the model's {option} {value!r}", "components", cases.components("model", option, value=value))
 
 
-def other_merge_cases(cases: Cases) -> None:
+def other_merge_cases(cases: Forgeries) -> None:
     """Add copies that have tables of BPE although their model is another one."""
     pattern = r"only a BPE model has merges|section char_pairs\b"
     cases.say("char_pairs of another model", pattern, {"char_pairs": bytes(8 * 258)})
@@ -151,7 +117,7 @@ def other_merge_cases(cases: Cases) -> None:
     cases.say("pair_filter alone", "only a BPE model has merges|section pair_filter ", lone)
 
 
-def merge_cases(cases: Cases) -> None:
+def merge_cases(cases: Forgeries) -> None:
     c = cases.cartridge
     table = list(c.pair_table)
     lonely = next(i for i in range(1, len(table)) if table[i - 1] == table[i] == plain.EMPTY_PAIR)
@@ -185,7 +151,7 @@ def merge_cases(cases: Cases) -> None:
     }.items():
         content = cases.array("merge_products", "I", {rank: value})
         cases.add(f"a product {title}", "merge_products", content)
-    for title, (section, changed) in list(reachable_lies(cases.data, c, cases.contents).items())[:4]:
+    for title, (section, changed) in list(reachable_lies(cases).items())[:4]:
         cases.add(title, section, changed)
     ascii_word = next(i for i in range(256) if words[i])
     content = cases.array("char_pairs", "Q", {ascii_word: words[ascii_word] & (words[ascii_word] - 1)})
@@ -201,7 +167,7 @@ def merge_cases(cases: Cases) -> None:
             cases.say(f"the prefix {prefix}", pattern, {"components": content})
 
 
-def score_cases(cases: Cases) -> None:
+def score_cases(cases: Forgeries) -> None:
     c = cases.cartridge
     last = len(c.scores) - 1
     for title, changes in {
@@ -225,17 +191,13 @@ def score_cases(cases: Cases) -> None:
         cases.say(f"unk_id {value}", "unk_id|section components", {"components": content})
 
 
-def byte_cases(cases: Cases) -> None:
+def byte_cases(cases: Forgeries) -> None:
     c = cases.cartridge
     if not c.byte_ids:
         some = struct.pack("<256I", *range(256))
         cases.add("byte_ids without byte_fallback", "byte_ids", {"byte_ids": some})
         return
-    for title, value in {
-        "out of range": c.n_ids,
-        "missing": plain.NO_RANK,
-        "another's": c.byte_ids[0x42],
-    }.items():
+    for title, value in {"out of range": c.n_ids, "missing": plain.NO_RANK, "another's": c.byte_ids[0x42]}.items():
         cases.add(f"a byte's id {title}", "byte_ids", cases.array("byte_ids", "I", {0x41: value}))
     missing = next((byte for byte in range(256) if c.byte_ids[byte] == plain.NO_RANK), None)
     if missing is not None:

@@ -22,10 +22,7 @@ from crayon_hf.cli import main
 
 
 def call(
-    *arguments: object,
-    stdin: str | bytes = b"",
-    cwd: Path | None = None,
-    environment: dict[str, str] | None = None,
+    *arguments: object, stdin: str | bytes = b"", cwd: Path | None = None, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Run ``crayon-hf`` with these arguments and return its status and output, as ``subprocess.run`` would.
 

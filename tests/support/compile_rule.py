@@ -11,10 +11,11 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, processors
 
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
+from crayon_hf.tokenizer_json.parts import added_token, byte_level, split
 from tests.support import reference_impl
 from tests.support.versions import COUNTS_ALL_PIECES, shown_token
 
@@ -32,38 +33,17 @@ def document(**parts: Any) -> reference_impl.Document:
     fields."""
     out = reference_impl.byte_level_document(MERGES, more=["<s>", "</s>", "\u4e2d"])
     vocab = out["model"]["vocab"]
-    bare = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
     out["added_tokens"] = [
-        {"id": vocab["<s>"], "content": "<s>", **bare, "special": True},
-        {"id": vocab["</s>"], "content": "</s>", **bare, "special": True},
-        {"id": len(vocab), "content": "<m>", **bare, "rstrip": True, "normalized": True},
+        *(added_token(vocab[content], content) for content in ("<s>", "</s>")),
+        added_token(len(vocab), "<m>", special=False, rstrip=True, normalized=True),
     ]
     out["normalizer"] = {"type": "NFC"}
-    out["pre_tokenizer"] = {
-        "type": "Sequence",
-        "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": QWEN_SPLIT}, "behavior": "Isolated", "invert": False},
-            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False},
-        ],
-    }
-    out["post_processor"] = {
-        "type": "Sequence",
-        "processors": [
-            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
-            {
-                "type": "TemplateProcessing",
-                "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
-                "pair": [
-                    {"Sequence": {"id": "A", "type_id": 0}},
-                    {"SpecialToken": {"id": "</s>", "type_id": 1}},
-                    {"Sequence": {"id": "B", "type_id": 1}},
-                ],
-                "special_tokens": {
-                    token: {"id": token, "ids": [vocab[token]], "tokens": [token]} for token in ("<s>", "</s>")
-                },
-            },
-        ],
-    }
+    cuts = [split(QWEN_SPLIT), byte_level(trim_offsets=False)]
+    out["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": cuts}
+    specials = [(content, vocab[content]) for content in ("<s>", "</s>")]
+    template = processors.TemplateProcessing("<s> $A", "$A </s>:1 $B:1", specials)
+    steps = [byte_level(use_regex=True), reference_impl.component(template)]
+    out["post_processor"] = {"type": "Sequence", "processors": steps}
     return out | parts
 
 
@@ -71,7 +51,7 @@ def roberta_document() -> reference_impl.Document:
     out = document()
     vocab = out["model"]["vocab"]
     out["normalizer"] = None
-    out["pre_tokenizer"] = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    out["pre_tokenizer"] = byte_level(add_prefix_space=True, use_regex=True)
     out["post_processor"] = {
         "type": "RobertaProcessing",
         "sep": ["</s>", vocab["</s>"]],

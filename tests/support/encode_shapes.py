@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import json
 import random
 from collections.abc import Callable
 from typing import Any
 
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers, processors
 
 from crayon_hf import _core
-from tests.support import reference_impl
+from tests.support import families, reference_impl
 
 
 @functools.cache
@@ -20,9 +19,7 @@ def training_text() -> list[str]:
 
 
 def trained(pre_tokenizer: Any, change: Callable[[Tokenizer], None]) -> str:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizer
-    tokenizer = Tokenizer.from_str(json.dumps(reference_impl.train(tokenizer, training_text(), 3000)))
+    tokenizer = families.byte_level(training_text(), 3000, [], pre_tokenizer)
     tokenizer.add_special_tokens(["<|begin|>", "<|end|>"])
     change(tokenizer)
     return str(tokenizer.to_str())
@@ -38,10 +35,7 @@ def gpt2(tokenizer: Tokenizer) -> None:
 
 
 def llama3(tokenizer: Tokenizer) -> None:
-    begin = ("<|begin|>", tokenizer.token_to_id("<|begin|>"))
-    template = processors.TemplateProcessing(
-        single="<|begin|> $A", pair="<|begin|> $A <|begin|>:1 $B:1", special_tokens=[begin]
-    )
+    template = families.template(tokenizer, "<|begin|> $A", "<|begin|> $A <|begin|>:1 $B:1")
     tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
     tokenizer.model.ignore_merges = True
 

@@ -5,7 +5,6 @@ The pre-tokenizers of ``tokenizers`` cut the pieces.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from tokenizers import Regex, pre_tokenizers
 from crayon_hf import _core
 from tests.support import reference_impl
 from tests.support.compile_rule import QWEN_SPLIT
+from tests.support.reference_impl import component as component
 
 
 class Tokens:
@@ -144,11 +144,6 @@ ON_BYTES = (
     pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), PLAIN]),
     pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.ByteLevel(add_prefix_space=True)]),
 )
-
-
-def component(part: Any) -> Any:
-    """The JSON of a component of ``tokenizers``."""
-    return None if part is None else json.loads(part.__getstate__())
 
 
 def word_piece(tokens: Sequence[bytes], pre_tokenizer: Any = PLAIN, **parts: Any) -> reference_impl.Document:

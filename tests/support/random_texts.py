@@ -7,22 +7,9 @@ import random
 _WORDS = """quick isn't word a e é e\u0301 \u0301 \u1100\u1161\u11a8 ... !
 👩‍👩‍👧‍👦 👍🏽 🇩🇪 \u200d 字 猫です。 สวัสดี ﬁ Å \ufeff \x00 <|endoftext|>
 <|begin_of_text|> <mask> [L] crayon <unk> [CLS] aaaaaaaaaaaa \\n"""
-_SPACED = [
-    "The ",
-    " brown ",
-    "fox. ",
-    "It's ",
-    " 12345",
-    *(" " * n for n in (1, 2, 3, 4)),
-    "\n",
-    "\n\n",
-    "\r\n",
-    "\r",
-    "\t",
-    ". ",
-]
-_SPACED += [" \n \n", "\u2029", "? ", "\u00a0", "\u3000", " [L]", "[R] ", "# Title\n", "- item\n", "```\ncode\n```\n"]
-_SPACED += ["| a | b |\n", '{"k": [1, 2]}', "def f():\n"]
+_SPACED = ["The ", " brown ", "fox. ", "It's ", " 12345", *(" " * n for n in (1, 2, 3, 4)), "\n", "\n\n", "\r\n", "\r"]
+_SPACED += ["\t", ". ", " \n \n", "\u2029", "? ", "\u00a0", "\u3000", " [L]", "[R] ", "# Title\n", "- item\n"]
+_SPACED += ["```\ncode\n```\n", "| a | b |\n", '{"k": [1, 2]}', "def f():\n"]
 PIECES = (*_WORDS.split(), *_SPACED)
 
 

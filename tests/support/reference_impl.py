@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import CrayonError
+from crayon_hf.tokenizer_json.parts import BPE, byte_level, whole_document
 from tests.support.versions import SHOWS_NORMALIZED, shown_otherwise
 
 Document = dict[str, Any]
@@ -68,6 +69,12 @@ def token_bytes(token: str) -> bytes:
     return token.encode()
 
 
+def ranked_tokens(document: Document) -> list[bytes]:
+    """The tokens of byte-level BPE in the order of a rank file: single bytes, then the products of merges."""
+    products = ("".join(pair) for pair in document["model"]["merges"])
+    return list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *map(token_bytes, products)]))
+
+
 # -- merging
 
 
@@ -104,35 +111,21 @@ def byte_level_document(
     """A tokenizer.json of byte-level BPE with these merges, in which each text is one pretoken. ``seed`` shuffles the
     ids, and ``more`` adds tokens.
 
-
     ``parts`` replaces top-level fields.
     """
     tokens = list(dict.fromkeys([*BYTE_CHARS, *(spell(a + b) for a, b in merges), *more]))
     if seed is not None:
         random.Random(seed).shuffle(tokens)
-    document = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
-        "post_processor": None,
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": False,
-            "vocab": {token: i for i, token in enumerate(tokens)},
-            "merges": [[spell(a), spell(b)] for a, b in merges],
-        },
-    }
+    vocab = {token: i for i, token in enumerate(tokens)}
+    model = {**BPE, "vocab": vocab, "merges": [[spell(a), spell(b)] for a, b in merges]}
+    decoder = byte_level(add_prefix_space=True, use_regex=True)
+    document = whole_document(model, pre_tokenizer=byte_level(), decoder=decoder)
     return document | parts
+
+
+def component(part: Any) -> Any:
+    """The JSON of a component of ``tokenizers``."""
+    return None if part is None else json.loads(part.__getstate__())
 
 
 def stock_with(**parts: Any) -> Tokenizer:
@@ -168,22 +161,6 @@ def compiled(document: Document | str, flavor: str = "oniguruma") -> bytes:
 def open_engine(document: Document | str, flavor: str = "oniguruma") -> _core.Engine:
     """The engine of a document, on the instruction set that CRAYON_CPU names, with a verified cartridge."""
     return _core.Engine.from_bytes(compiled(document, flavor))
-
-
-def train(tokenizer: Tokenizer, text: Sequence[str], size: int = 1500, special_tokens: Sequence[str] = ()) -> Document:
-    """Train the model of a byte-level tokenizer on `text`, and return its tokenizer.json."""
-    from tokenizers import decoders, pre_tokenizers, trainers
-
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        special_tokens=list(special_tokens),
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(text, trainer)
-    document: Document = json.loads(tokenizer.to_str())
-    return document
 
 
 # -- comparison
@@ -344,12 +321,8 @@ def generated_text(rng: random.Random, size: int) -> str:
     """About ``size`` characters in several scripts, with few common and many rare words."""
     words = ["".join(rng.choices(s[:12], k=rng.randint(1, 10))) for s in SCRIPTS for _ in range(600)]
     words += ["".join(chr(rng.randint(0x4E00, 0x4FFF)) for _ in range(rng.randint(1, 4))) for _ in range(300)]
-    words += [str(rng.randint(0, 99999)) for _ in range(150)] + [
-        "\U0001f642",
-        "\U0001f469\u200d\U0001f4bb",
-        "\u00bd",
-        "\u0663",
-    ]
+    words += [str(rng.randint(0, 99999)) for _ in range(150)]
+    words += ["\U0001f642", "\U0001f469\u200d\U0001f4bb", "\u00bd", "\u0663"]
     rng.shuffle(words)
     words += [word.capitalize() for word in words[:200]] + [word.upper() for word in words[:100]]
     out = []

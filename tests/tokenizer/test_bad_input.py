@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crayon_hf import (
-    DelegatedWarning,
-    InvalidUtf8Error,
-    TokenIdError,
-    Tokenizer,
-    VocabularyError,
-)
+from crayon_hf import DelegatedWarning, InvalidUtf8Error, TokenIdError, Tokenizer, VocabularyError
 
 
 @pytest.fixture(scope="module", params=["native", "delegated"])
@@ -85,6 +79,3 @@ def test_rank_file_given_to_from_file(tmp_path):
     path.write_text("IQ== 0\n")
     with pytest.raises(VocabularyError, match="from_tiktoken"):
         Tokenizer.from_file(path)
-
-
-# -- cartridges

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import sysconfig
 
 import pytest
+
+from tests.support.child import child, said_by
 
 free_threaded = pytest.mark.skipif(
     not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="for free-threaded Python: tools/free_threaded.sh"
 )
 
 
-def run(program: str) -> str:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
-
-
 def test_import_is_light():
     heavy = "numpy", "tokenizers", "tiktoken", "transformers", "torch", "json", "argparse", "click", "tqdm"
-    loaded = run(f"import sys, crayon_hf; print([name for name in {heavy} if name in sys.modules])")
+    loaded = said_by(f"import sys, crayon_hf; print([name for name in {heavy} if name in sys.modules])")
     assert loaded == "[]"
 
 
 def test_the_command_starts_without_what_it_may_not_need():
     heavy = "numpy", "tokenizers", "tiktoken", "transformers", "torch", "pyarrow", "fsspec", "tqdm", "rich"
-    loaded = run(f"import sys, crayon_hf.cli.parser; print([name for name in {heavy} if name in sys.modules])")
+    loaded = said_by(f"import sys, crayon_hf.cli.parser; print([name for name in {heavy} if name in sys.modules])")
     assert loaded == "[]"
 
 
@@ -37,7 +33,7 @@ def test_encoding_lists_needs_no_numpy(gpt2_like):
         "assert tokenizer.decode(ids) == 'Hello' and tokenizer.count_tokens(['Hello']) == [len(ids)]\n"
         "print('numpy' in sys.modules, 'tokenizers' in sys.modules)\n"
     )
-    assert run(program) == "False False"
+    assert said_by(program) == "False False"
 
 
 @free_threaded
@@ -48,5 +44,5 @@ def test_a_free_threaded_python_stays_without_the_gil():
         "    devices._is_built(kind)  # their extension modules, where there are any\n"
         "print(sys._is_gil_enabled())"
     )
-    ran = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
-    assert (ran.stdout.strip(), ran.stderr) == ("False", "")
+    ran = child(program, PYTHONWARNINGS="error")
+    assert (ran.stdout.strip(), ran.stderr) == (b"False", b"")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from tiktoken import Encoding, encoding_for_model, get_encoding  # imported by n
 
 import crayon_hf
 from crayon_hf.formats import tiktoken as conversion
+from tests.support.child import said_by
 
 PARTS: dict[str, Any] = {
     "pat_str": conversion.CL100K_PATTERN,
@@ -90,8 +89,7 @@ def test_the_name_of_the_class(gpt2_like: Path) -> None:
         assert not hasattr(each, "count_tokens")
         assert crayon_hf.Tokenizer.count_tokens(each, "a") == 1
     code = "import pickle, sys; it = pickle.load(sys.stdin.buffer); print(type(it), it.encode('the word').ids)"
-    said = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(ours), capture_output=True, check=True)
-    assert said.stdout.decode().strip() == f"{type(ours)} {ours.encode('the word').ids}"
+    assert said_by(code, lines=pickle.dumps(ours)) == f"{type(ours)} {ours.encode('the word').ids}"
 
 
 # -- tiktoken
@@ -174,4 +172,4 @@ assert isinstance(tokenizers.Tokenizer.from_file(sys.argv[1]), crayon_hf.Tokeniz
 
 
 def test_before_the_imports(gpt2_like: Path) -> None:
-    subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM, str(gpt2_like)], check=True)
+    said_by(PROGRAM, gpt2_like, PYTHONWARNINGS="ignore")

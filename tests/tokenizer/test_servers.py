@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 import crayon_hf
 from crayon_hf.patching.servers import register
+from tests.support.child import said_by
 
 
 @pytest.fixture(autouse=True)
@@ -63,5 +62,4 @@ def test_entry_point(group: str) -> None:
     module, _, name = points["crayon_hf"].partition(":")
     heavy = "numpy", "tokenizers", "tiktoken", "transformers", "torch"
     program = f"import sys; from {module} import {name}; {name}(); print([n for n in {heavy} if n in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert said_by(program) == "[]"

@@ -4,9 +4,6 @@ functions."""
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ import tiktoken.registry
 
 from crayon_hf import tiktoken as ours
 from crayon_hf.tiktoken import load
+from tests.support.child import child, said_by
 from tests.tokenizer.test_tiktoken_face import outcome
 
 PARTS: dict[str, Any] = {
@@ -126,14 +124,8 @@ def test_a_plugin(tmp_path: Path) -> None:
     (tmp_path / "tiktoken_ext" / "my_plugin.py").write_text(
         f"ENCODING_CONSTRUCTORS = {{'mine': lambda: dict(name='mine', **{PARTS!r})}}\n", encoding="utf-8"
     )
-    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    said = [
-        subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", PLUGIN.format(name=name)],
-            check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path},
-        ).stdout
-        for name in ("tiktoken", "crayon_hf.tiktoken")
-    ]  # fmt: skip
+    programs = (PLUGIN.format(name=name) for name in ("tiktoken", "crayon_hf.tiktoken"))
+    said = [said_by(program, path=tmp_path, PYTHONWARNINGS="ignore") for program in programs]
     assert said[0] == said[1] != ""
 
 
@@ -141,14 +133,7 @@ def test_a_plugin(tmp_path: Path) -> None:
 def test_a_broken_plugin(tmp_path: Path, plugin: str) -> None:
     (tmp_path / "tiktoken_ext").mkdir()
     (tmp_path / "tiktoken_ext" / "zz_plugin.py").write_text(plugin, encoding="utf-8")
-    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     for name in ("tiktoken", "crayon_hf.tiktoken"):
-        ran = subprocess.run(
-            [sys.executable, "-c", f"from {name} import registry; registry.list_encoding_names()"],
-            capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path},
-        )  # fmt: skip
-        said = ran.stderr.strip().splitlines()[-1]
+        ran = child(f"from {name} import registry; registry.list_encoding_names()", path=tmp_path)
+        said = ran.stderr.decode().strip().splitlines()[-1]
         assert said.startswith(("ValueError: Duplicate encoding name gpt2", "ValueError: tiktoken plugin")), ran.stderr
-
-
-# -- private functions

@@ -3,12 +3,13 @@ tests with 1.0)."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.child import said_by
 
 pytestmark = pytest.mark.slow
 
@@ -47,9 +48,7 @@ def version_1(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_what_takes_the_library_says_so(version_1: str, gpt2_like: Path) -> None:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (version_1, *sys.path)))}
-    command = [sys.executable, "-c", REFUSED, str(gpt2_like)]
-    lines = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = said_by(REFUSED, gpt2_like, path=version_1).splitlines()
     for name, line in zip(("training a Unigram model", "from_tokenizers"), lines, strict=False):
         assert line == f"{name} needs tokenizers before 1.0, but 1.0.0-rc.3 is installed"
     assert "tokenizers.Tokenizer.from_str not in this version" in lines

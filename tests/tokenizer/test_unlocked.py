@@ -12,6 +12,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -34,29 +35,18 @@ def together(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
 
 def run_together(threads: int, *work: Callable[[int], Any]) -> list[Any]:
     begin = threading.Barrier(threads)
-    results: list[Any] = [None] * threads
-    errors: list[BaseException] = []
 
-    def run(number: int) -> None:
-        try:
-            begin.wait()
-            results[number] = work[number % len(work)](number)
-        except BaseException as error:
-            errors.append(error)
+    def run(number: int) -> Any:
+        begin.wait()
+        return work[number % len(work)](number)
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)  # makes threads interleave often, even with the GIL
     try:
-        running = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
-        for thread in running:
-            thread.start()
-        for thread in running:
-            thread.join()
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(run, range(threads)))
     finally:
         sys.setswitchinterval(interval)
-    if errors:
-        raise errors[0]
-    return results
 
 
 @pytest.fixture

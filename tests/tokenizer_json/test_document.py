@@ -20,6 +20,7 @@ from crayon_hf import DelegatedWarning, Tokenizer, _core
 from crayon_hf.errors import VocabularyError
 from crayon_hf.parity.compare.records import Outcome, attempt
 from crayon_hf.tokenizer_json import document as tokenizer_json
+from crayon_hf.tokenizer_json.parts import added_token
 from parity.components.cases import single_cases
 from tests.support.versions import since
 
@@ -135,9 +136,7 @@ def test_charsmaps_are_written_as_the_library_writes_them(count: int) -> None:
     ignored = {"type": "NFC", "precompiled_charsmap": "AAAAAHg=", "normalizers": maps}
     steps = [ignored, ignored | {"type": "Lowercase"}]
     normalizer = {"type": "Sequence", "normalizers": [*steps, {"type": "Sequence", "normalizers": maps}]}
-    token = {"id": 1, "content": '"precompiled_charsmap":"AAAAAGNoYXJzbWFw"', "special": True} | dict.fromkeys(
-        ("single_word", "lstrip", "rstrip", "normalized"), False
-    )
+    token = added_token(1, '"precompiled_charsmap":"AAAAAGNoYXJzbWFw"')
     document = json.loads(model_of([("a", -1.5)], unk_id=0)) | {"normalizer": normalizer, "added_tokens": [token]}
     ours, reference = (one.from_str(json.dumps(document)) for one in (Tokenizer, tokenizers.Tokenizer))
     assert ours.engine == "native"

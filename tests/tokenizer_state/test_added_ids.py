@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import Any
 
 import pytest
 import tokenizers
 
 from crayon_hf import DelegatedWarning, Tokenizer
+from crayon_hf.tokenizer_json.parts import added_token, whole_document
 
-FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 HOLES = {"<unk>": 0, "a": 1, "<e>": 50, "<f>": 90}
 
 
 def both(vocab: dict[str, int], added: list[str]) -> tuple[Tokenizer, tokenizers.Tokenizer]:
-    empty: dict[str, Any] = dict.fromkeys(("truncation", "padding", "normalizer", "post_processor", "decoder"))
-    tokens = [{"id": vocab.get(content, 200 + at), "content": content, **FLAGS} for at, content in enumerate(added)]
+    tokens = [added_token(vocab.get(content, 200 + at), content) for at, content in enumerate(added)]
     model = {"type": "WordLevel", "vocab": vocab, "unk_token": "<unk>"}
-    document = {
-        "version": "1.0",
-        "added_tokens": tokens,
-        **empty,
-        "pre_tokenizer": {"type": "Whitespace"},
-        "model": model,
-    }
+    document = whole_document(model, added_tokens=tokens, pre_tokenizer={"type": "Whitespace"})
     text = json.dumps(document)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DelegatedWarning)
@@ -43,28 +35,9 @@ def test_in_a_file(added: list[str]) -> None:
     assert ours.encode(text).ids == reference.encode(text).ids
 
 
-@pytest.mark.parametrize(
-    "batches",
-    [
-        [["<e>", "<x>", "<y>"]],
-        [["<x>", "<e>", "<y>"], ["<z>"]],
-        [["<e>"], ["<x>", "<y>"]],
-        [["<f>", "<x>"], ["<y>", "<e>", "<z>"]],
-        [["<x>", "<x>", "", "<y>"], ["<x>", "<z>"]],
-    ],
-)
-@pytest.mark.parametrize("added", [[], ["<e>"]])
-def test_in_calls(added: list[str], batches: list[list[str]]) -> None:
-    ours, reference = both(HOLES, added)
-    for batch in batches:
-        assert ours.add_tokens(batch) == reference.add_tokens(batch)
-        assert ours.get_vocab() == reference.get_vocab()
-        assert ours.encode("a<x><y> <e><f><z>").ids == reference.encode("a<x><y> <e><f><z>").ids
-
-
 def test_a_token_without_content_needs_its_flags() -> None:
     document = {"model": {"type": "WordLevel", "vocab": {"<unk>": 0}, "unk_token": "<unk>"}}
-    whole = {"id": 1, "content": "", **FLAGS}
+    whole = added_token(1, "")
     assert Tokenizer.from_str(json.dumps({**document, "added_tokens": [whole]})).get_vocab() == {"<unk>": 0}
     del whole["special"]
     for opener in (Tokenizer.from_str, tokenizers.Tokenizer.from_str):
@@ -76,12 +49,8 @@ def test_a_token_without_content_needs_its_flags() -> None:
 def test_of_two_equal_tokens_of_unigram_the_last_counts(listed: list[int]) -> None:
     """A trainer makes two equal tokens if its texts contain a special token, which then becomes a piece, too."""
     vocab = [["<unk>", 0.0], ["<s>", 0.0], ["a", -2.0], ["<s>", -3.0], ["b", -2.5], ["<", -5.0], ["s>", -5.0]]
-    document = {
-        "version": "1.0",
-        "added_tokens": [{"id": at, "content": "<s>", **FLAGS, "special": True} for at in listed],
-        **dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")),
-        "model": {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": False},
-    }
+    model = {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": False}
+    document = whole_document(model, added_tokens=[added_token(at, "<s>") for at in listed])
     text = json.dumps(document)
     ours, reference = Tokenizer.from_str(text), tokenizers.Tokenizer.from_str(text)
     assert ours.engine == "native"

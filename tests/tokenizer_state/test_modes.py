@@ -16,6 +16,8 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from crayon_hf import Tokenizer, UnsupportedError
 from crayon_hf.util.byte_level import BYTE_LEVEL
+from tests.support.reference_impl import token_bytes
+from tests.support.version_2_files import longest_match
 from tests.support.versions import before_1
 
 TEXTS = (
@@ -30,19 +32,8 @@ TEXTS = (
 def tokens_of(path: Path) -> dict[bytes, int]:
     """The byte-level tokens of a vocabulary, by their bytes, without special tokens."""
     document = json.loads(path.read_bytes())
-    back = {char: byte for byte, char in BYTE_LEVEL.items()}
     special = {token["content"] for token in document["added_tokens"]}
-    vocab = document["model"]["vocab"]
-    return {bytes(back[ord(c)] for c in token): id for token, id in vocab.items() if token not in special}
-
-
-def longest_match(tokens: dict[bytes, int], data: bytes) -> list[int]:
-    ids, at, longest = [], 0, max(map(len, tokens))
-    while at < len(data):
-        end = next(end for end in range(min(len(data), at + longest), at, -1) if data[at:end] in tokens)
-        ids.append(tokens[data[at:end]])
-        at = end
-    return ids
+    return {token_bytes(token): id for token, id in document["model"]["vocab"].items() if token not in special}
 
 
 @pytest.fixture

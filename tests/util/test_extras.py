@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from crayon_hf import CrayonError, MissingExtraError
 from crayon_hf.util.extras import how_to_install, needed
+from tests.support.child import child
 
 # Programs that fail without a package, each with the extra that the message must name.
 CALLS = {
@@ -50,13 +48,9 @@ def test_a_package_that_is_missing(package: str, tmp_path: Path) -> None:
     for name in ("x.parquet", "x.arrow", "x.txt"):
         (tmp_path / name).write_bytes(b"x")
     program = f"import sys; sys.modules[{package!r}] = None\n{call}"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
-    environment |= {"TIKTOKEN_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, env=environment
-    )
+    done = child(program, path=Path(__file__).parents[2], cwd=tmp_path, TIKTOKEN_CACHE_DIR=str(tmp_path))
     assert done.returncode == 1, done
-    kind, _, message = done.stderr.strip().splitlines()[-1].partition(": ")
+    kind, _, message = done.stderr.decode().strip().splitlines()[-1].partition(": ")
     assert kind == "crayon_hf.errors.MissingExtraError", done.stderr
     wanted = how_to_install(extra) if extra else "python -m pip install llama-cpp-python"
     assert re.search(rf"needs [\w-]+, which .*: {re.escape(wanted)}", message), message

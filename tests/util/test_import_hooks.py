@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.support.child import said_by
 
 PROGRAM = """
 import pickle, sys
@@ -34,5 +33,4 @@ def test_nothing_stays(tmp_path: Path) -> None:
     """A hook waits in sys.meta_path only once, even if crayon_hf is imported anew. After the awaited import it is gone,
     and the module's loader is unchanged."""
     (tmp_path / "waited_for.py").write_text("ready = 1\n", encoding="utf-8")
-    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    subprocess.run([sys.executable, "-c", PROGRAM], check=True, env={**os.environ, "PYTHONPATH": path})
+    said_by(PROGRAM, path=tmp_path)
