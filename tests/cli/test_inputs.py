@@ -121,11 +121,7 @@ def test_waiting_for_a_terminal_is_said(arguments: list[str], tmp_path: Path) ->
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
+        [*COMMAND, *arguments], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
     )
     os.close(theirs)
     assert process.stderr is not None

@@ -34,23 +34,6 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(
-    module: Path, texts: Path, runtime: str, mode: str, vocabularies: list[Path], options: str = ""
-) -> subprocess.CompletedProcess[str]:
-    launcher = gpu_simulator.race_launcher()
-    assert launcher is not None
-    words, variables = launcher
-    program = Path(__file__).with_name("race_run.py")
-    arguments = [module, texts, runtime, mode, *vocabularies]
-    return subprocess.run(
-        [*words, sys.executable, program, *map(str, arguments)],
-        env=os.environ | variables | {"TSAN_OPTIONS": options, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _gcc() -> None:
     named = os.environ.get("CRAYON_RACES_CXX")
@@ -76,6 +59,16 @@ def _gcc() -> None:
 def test_kernels_have_no_races(
     runtime: str, mode: str, names: list[str], texts: Path, request: pytest.FixtureRequest
 ) -> None:
-    paths = [request.getfixturevalue(name) for name in names]
-    ran = run(gpu_simulator.build(races=True), texts, runtime, mode, paths)
+    launcher = gpu_simulator.race_launcher()
+    assert launcher is not None
+    words, variables = launcher
+    vocabularies = [request.getfixturevalue(name) for name in names]
+    arguments = [gpu_simulator.build(races=True), texts, runtime, mode, *vocabularies]
+    ran = subprocess.run(
+        [*words, sys.executable, Path(__file__).with_name("race_run.py"), *map(str, arguments)],
+        env=os.environ | variables | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -13,7 +13,9 @@ from typing import Any
 from tests.hub.local_hub import LocalHub
 
 
-def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environment: Any) -> subprocess.Popen[str]:
+def start_client(
+    hub: LocalHub, what: str | Sequence[str], home: Path, *, stdin: int = subprocess.DEVNULL, **environment: Any
+) -> subprocess.Popen[str]:
     """Start a Python process that uses the Hub `hub`, for a user with this home directory.
 
     `what` is code, or a list of arguments like `["-m", "crayon_hf", "pull", "user/repo"]`. Other keywords go to
@@ -25,7 +27,7 @@ def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environ
         [sys.executable, "-P", *arguments] if sys.version_info >= (3, 11) else [sys.executable, *arguments],
         env=hub.environment(home, **environment),
         cwd=home,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -71,17 +73,8 @@ class Session:
     """A client process that runs several `crayon-hf` commands in turn, to import modules only once."""
 
     def __init__(self, hub: LocalHub, home: Path, **environment: Any) -> None:
-        home.mkdir(parents=True, exist_ok=True)
         self.home = home
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _COMMANDS],
-            env=hub.environment(home, **environment),
-            cwd=home,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        self._process = start_client(hub, _COMMANDS, home, stdin=subprocess.PIPE, **environment)
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command with these arguments. Returns its exit code and output."""

@@ -7,9 +7,9 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -174,23 +174,16 @@ def test_it_listens_on_this_machine_alone(server: Server) -> None:
 def test_many_at_once(server: Server, gpt2_like: Path, llama3_like: Path) -> None:
     """Concurrent requests each receive the answer for their own text."""
     wanted = {text: Session(local_name).encode(make_request(text, gpt2_like, llama3_like)) for text in TEXTS}
-    wrong: list[Any] = []
 
     def type_texts(start: int) -> None:
         client = Client(server)
         for number in range(30):
             text = TEXTS[(start + number) % len(TEXTS)]
-            if client.ask("encode", request_fields(text, gpt2_like, llama3_like)) != wanted[text]:
-                wrong.append(text)
-            if not client.ask("check", request_fields(text, gpt2_like, llama3_like, panel=number % 2))["same"]:
-                wrong.append(text)
+            assert client.ask("encode", request_fields(text, gpt2_like, llama3_like)) == wanted[text]
+            assert client.ask("check", request_fields(text, gpt2_like, llama3_like, panel=number % 2))["same"]
 
-    threads = [threading.Thread(target=type_texts, args=(start,)) for start in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(type_texts, range(6)))
 
 
 # -- the command
