@@ -58,17 +58,11 @@ def test_a_fifo_does_not_hang(tmp_path: Path) -> None:
 
 def test_versions(small: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
-    for version, message in (
-        (0, "version 0"),
-        (1, "version 1"),
-        (2, "version 2"),
-        (4, "version 4"),
-        (2**31, "version"),
-    ):
+    for version in (0, 1, 2, 4, 2**31):
         data = bytearray(small)
         struct.pack_into("<I", data, 4, version)
         path.write_bytes(signed(data))
-        with pytest.raises(CartridgeError, match=message):
+        with pytest.raises(CartridgeError, match=f"version {version}"):
             _core.Engine.open(str(path))
     for revision in (0, 1, 2, 3, 5, 2**32 - 1):
         path.write_bytes(plain.write_cartridge(*parsed(small), revision=revision))

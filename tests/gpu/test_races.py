@@ -17,10 +17,8 @@ import pytest
 
 from tests.gpu.test_kernels import strings
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the simulator is for Linux"),
-]
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the simulator is for Linux")
+pytestmark = [pytest.mark.slow, on_linux]
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +62,7 @@ def test_kernels_have_no_races(
     words, variables = launcher
     vocabularies = [request.getfixturevalue(name) for name in names]
     arguments = [gpu_simulator.build(races=True), texts, runtime, mode, *vocabularies]
-    ran = subprocess.run(
-        [*words, sys.executable, Path(__file__).with_name("race_run.py"), *map(str, arguments)],
-        env=os.environ | variables | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [*words, sys.executable, Path(__file__).with_name("race_run.py"), *map(str, arguments)]
+    environment = os.environ | variables | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")

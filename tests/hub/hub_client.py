@@ -49,6 +49,15 @@ def run_client(
     return done
 
 
+def failure(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the message of a command that failed."""
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "Traceback" not in done.stderr
+    message = done.stderr.splitlines()[-1]
+    assert message.startswith("crayon-hf: error: ")
+    return message.removeprefix("crayon-hf: error: ")
+
+
 _COMMANDS = """
 import contextlib, io, json, sys, traceback
 import huggingface_hub  # now: what it logs goes to the stream that is stderr when it is imported
@@ -74,12 +83,10 @@ class Session:
 
     def __init__(self, hub: LocalHub, home: Path, **environment: Any) -> None:
         self.home = home
-        self._process = start_client(hub, _COMMANDS, home, stdin=subprocess.PIPE, **environment)
+        self._process: Any = start_client(hub, _COMMANDS, home, stdin=subprocess.PIPE, **environment)
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command with these arguments. Returns its exit code and output."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         print(json.dumps(arguments), file=self._process.stdin, flush=True)
         code, out, err = json.loads(self._process.stdout.readline())
         return subprocess.CompletedProcess(arguments, code, out, err)

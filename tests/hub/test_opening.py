@@ -107,8 +107,7 @@ def test_the_playground(hub: LocalHub, home: Path, gpt2_like: Path, llama3_like:
     text = "secretive quick brown foxes"
     hub.commit("user/first", repository(gpt2_like))
     hub.commit("user/second", repository(llama3_like))
-    process = start_client(hub, ["-m", "crayon_hf", "playground", "user/first", "--text", text], home)
-    assert process.stdout is not None
+    process: Any = start_client(hub, ["-m", "crayon_hf", "playground", "user/first", "--text", text], home)
     address = process.stdout.readline().strip()
 
     place = urlsplit(address)

@@ -17,7 +17,7 @@ from crayon_hf import _core
 from crayon_hf.hub import reports
 from crayon_hf.hub_access import staging
 from crayon_hf.parity.report.model import Report
-from tests.hub.hub_client import run_client
+from tests.hub.hub_client import failure, run_client
 from tests.hub.local_hub import LocalHub
 from tests.parity.report_samples import agreeing, differing
 
@@ -71,12 +71,6 @@ def publish(hub: LocalHub, home: Path) -> Publish:
         return run_client(hub, ["-m", "crayon_hf", "publish", *arguments], home, check=check, **options)
 
     return run
-
-
-def failure(done: CompletedProcess[str], code: int = 1) -> str:
-    assert (done.returncode, done.stdout) == (code, ""), done
-    assert "Traceback" not in done.stderr
-    return done.stderr.splitlines()[-1].removeprefix("crayon-hf: error: ")
 
 
 def card_of(hub: LocalHub, revision: str = "main") -> tuple[dict[str, object], str]:

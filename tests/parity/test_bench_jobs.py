@@ -61,13 +61,8 @@ def test_a_server(run: Callable[..., Report], monkeypatch: pytest.MonkeyPatch) -
     for name, value in {"PROMPTS": {50: 2, 20_000: 1}, "STREAMS": 4, "STEPS": 10, "WORKERS": 2}.items():
         monkeypatch.setattr(jobs, name, value)
     report = run("server", "crayon")
-    units = {
-        "prompt of 50 tokens": "\u00b5s",
-        "prompt of 20,000 tokens": "\u00b5s",
-        "a step of 4 streams": "\u00b5s",
-        "start to first token": "\u00b5s",
-        "each of 2 workers": "MB",
-    }
+    times = ("prompt of 50 tokens", "prompt of 20,000 tokens", "a step of 4 streams", "start to first token")
+    units = dict.fromkeys(times, "\u00b5s") | {"each of 2 workers": "MB"}
     for engine in ("crayon", "tokenizers"):
         found = [figure for figure in report.figures if figure.engine == engine]
         assert {figure.text.partition(", ")[2]: figure.unit for figure in found} == units

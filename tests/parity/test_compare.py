@@ -179,10 +179,8 @@ def test_a_long_difference_is_shown_where_it_begins() -> None:
     assert lines[0] == "ids: first difference at 100, lengths 101 and 101"
     assert lines[1].endswith("[96, 97, 98, 99, -1]")
     assert lines[2].endswith("[96, 97, 98, 99, 100]")
-    assert describe(FieldDifference("error", "TypeError: no", None)) == [
-        "error: ours 'TypeError: no'",
-        "       reference None",
-    ]
+    lines = describe(FieldDifference("error", "TypeError: no", None))
+    assert lines == ["error: ours 'TypeError: no'", "       reference None"]
 
 
 # -- the minimiser

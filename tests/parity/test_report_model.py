@@ -19,6 +19,7 @@ from crayon_hf.parity.report.model import (
     SuiteResult,
 )
 from tests.parity.report_samples import SAMPLES, agreeing
+from tests.support.compile_rule import changed, replace_by
 
 
 def one() -> Report:
@@ -48,8 +49,8 @@ def test_agreement_needs_inputs_everywhere() -> None:
     assert report.agreed
     for change in ({"inputs": 0}, {"differing": 1}, {"failure": "it crashed"}):
         suite = SuiteResult(**{**vars(report.suites[0]), **change})
-        for changed in ((suite,), (report.suites[0], suite)):
-            assert not Report(**{**vars(report), "suites": changed}).agreed
+        for suites in ((suite,), (report.suites[0], suite)):
+            assert not Report(**{**vars(report), "suites": suites}).agreed
     assert not Report(**{**vars(report), "suites": ()}).agreed
 
 
@@ -60,14 +61,9 @@ def test_ratio_is_of_medians() -> None:
     assert Speed("x", "", 1, "ms", False, (0.0,), (1.0,)).ratio is None
 
 
-def changed(path: tuple[Any, ...], value: Any) -> str:
+def damaged(path: tuple[Any, ...], value: Any) -> str:
     """The JSON of the report `differing` with `value` at `path`."""
-    plain = json.loads(differing().to_json())
-    place = plain
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    return json.dumps(plain)
+    return changed(json.loads(differing().to_json()), path, replace_by(value))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +92,7 @@ def changed(path: tuple[Any, ...], value: Any) -> str:
 )
 def test_a_damaged_or_contradictory_report_is_none(path: tuple[Any, ...], value: Any, named: str) -> None:
     with pytest.raises(ReportError, match=named):
-        Report.from_json(changed(path, value))
+        Report.from_json(damaged(path, value))
 
 
 @pytest.mark.parametrize(

@@ -58,12 +58,8 @@ def test_a_difference_has_its_smallest_input(gpt2_like: Path, stand_in: ModuleTy
     assert (shown.suite, shown.smallest) == ("strings", (r"\xe91",))
     assert shown.fields[0].field == "ids"
     assert shown.fields[0].ours.startswith("[0, ")
-    assert any(
-        "not the same" in note
-        for note in make_report(
-            str(gpt2_like), **{**SMALL, "strings": 400, "speed": True, "ours": "parity_stand_in:wrong_ids"}
-        ).notes
-    )
+    options = {**SMALL, "strings": 400, "speed": True, "ours": "parity_stand_in:wrong_ids"}
+    assert any("not the same" in note for note in make_report(str(gpt2_like), **options).notes)
 
 
 def test_a_crash_is_a_failure_of_its_suites(gpt2_like: Path, stand_in: ModuleType, text: Path) -> None:

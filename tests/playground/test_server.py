@@ -59,9 +59,8 @@ def test_answers_are_those_of_the_session(client: Client, gpt2_like: Path, text:
         fields = {"panel": 0, "token": 0}
         if path == "explain" and not text:
             continue
-        assert client.ask(path, request_fields(text, gpt2_like, **fields)) == getattr(session, path)(
-            make_request(text, gpt2_like, **fields)
-        )
+        expected = getattr(session, path)(make_request(text, gpt2_like, **fields))
+        assert client.ask(path, request_fields(text, gpt2_like, **fields)) == expected
 
 
 HOSTS = ("evil.example", "127.0.0.1", "127.0.0.1:1", "localhost", "[::1]:{port}", "127.0.0.1:{port}.evil", "", None)
@@ -192,13 +191,8 @@ def test_many_at_once(server: Server, gpt2_like: Path, llama3_like: Path) -> Non
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_the_command(gpt2_like: Path, llama3_like: Path) -> None:
     """The command prints an address that answers, and exits with status 130 on Ctrl-C."""
-    process = subprocess.Popen(
-        [*COMMAND, "playground", gpt2_like, llama3_like, "--text", "x <b>"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
+    command = [*COMMAND, "playground", gpt2_like, llama3_like, "--text", "x <b>"]
+    process: Any = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     address = process.stdout.readline().decode().strip()
     with urllib.request.urlopen(address) as answer:
         data = embedded(answer.read().decode())

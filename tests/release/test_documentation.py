@@ -71,9 +71,8 @@ def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.M
     finder = doctest.DocTestFinder()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     given = {"crayon_hf": crayon_hf}
-    for value in (
-        (module, crayon_hf.Encoding) if name == "crayon_hf.tokenizer.tokenizer" else (module,)
-    ):  # a compiled class
+    of_a_compiled_class = [crayon_hf.Encoding] if name == "crayon_hf.tokenizer.tokenizer" else []
+    for value in (module, *of_a_compiled_class):
         tests = [test for test in finder.find(value, name, extraglobs=given) if test.examples]
         assert tests
         for test in tests:
