@@ -12,16 +12,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from crayon_hf import CartridgeError, Tokenizer, _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import Compiled, Recipe
+from crayon_hf.cartridges.source_json import Compiled, Recipe, compile_json
 from crayon_hf.util import files
-from tests.support.cartridge_cases import signed, until_times_differ
+from tests.hub.hub_tokenizers import resigned
+from tests.support.cartridge_cases import until_times_differ
 
 linux_only = pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="needs /proc/self/io")
 TEXT = "Hello, world! It's 2024 and naïve."
@@ -61,9 +61,8 @@ def without_a_token(path: Path) -> bytes:
     """A tokenizer.json of the same size as `path`, in which one letter of one token differs."""
     document = json.loads(path.read_bytes())
     document["added_tokens"][0]["content"] = "<|endoftexT|>"
-    document["model"]["vocab"] = {
-        ("<|endoftexT|>" if token == "<|endoftext|>" else token): id for token, id in document["model"]["vocab"].items()
-    }
+    renamed = {"<|endoftext|>": "<|endoftexT|>"}
+    document["model"]["vocab"] = {renamed.get(token, token): id for token, id in document["model"]["vocab"].items()}
     return json.dumps(document, ensure_ascii=False, indent=2).encode()
 
 
@@ -109,28 +108,31 @@ def test_changed_json_is_noticed(source, directory):
     assert len(cartridges(directory)) == 2
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "other version", "text", "gone", "directory"])
+def flipped(data: bytes) -> bytes:
+    """The cartridge `data` with one bit changed in its middle."""
+    at = len(data) // 2
+    return data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]
+
+
+DAMAGE = {
+    "flip": lambda path, good: path.write_bytes(flipped(good)),
+    "cut": lambda path, good: path.write_bytes(good[:-5000]),
+    "empty": lambda path, good: path.write_bytes(b""),
+    "other version": lambda path, good: path.write_bytes(good[:4] + b"\x09" + good[5:]),
+    "text": lambda path, good: path.write_bytes(b"x" * 5000),
+    "gone": lambda path, good: None,
+    "directory": lambda path, good: path.mkdir(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_cartridge_is_compiled_again(source, directory, damage):
     expected = Tokenizer.from_file(source).encode(TEXT).ids
     (path,) = directory.glob("*.dat")
     good = path.read_bytes()
-    bad = bytearray(good)
-    if damage == "flip":
-        bad[len(bad) // 2] ^= 4
-    elif damage == "cut":
-        del bad[-5000:]
-    elif damage == "empty":
-        bad.clear()
-    elif damage == "other version":
-        bad[4] = 9
-    elif damage == "text":
-        bad[:] = b"x" * 5000
     until_times_differ(path)
     path.unlink()
-    if damage == "directory":
-        path.mkdir()
-    elif damage != "gone":
-        path.write_bytes(bad)
+    DAMAGE[damage](path, good)
     tokenizer = Tokenizer.from_file(source)
     assert tokenizer.encode(TEXT).ids == expected
     if damage == "directory":
@@ -139,21 +141,20 @@ def test_damaged_cartridge_is_compiled_again(source, directory, damage):
         assert path.read_bytes() == good
 
 
-def lie_about(source: Path) -> bytes:
+@pytest.fixture
+def lie(source) -> bytes:
     """A sound cartridge that has the digest of `source` but was compiled from other merges."""
     document = json.loads(source.read_bytes())
     document["model"]["merges"] = []
-    lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
-    lie[32:64] = sha256(source.read_bytes()).digest()
-    return signed(lie)
+    return resigned(compile_json(json.dumps(document).encode()), source.read_bytes())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes")
-def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
+def test_cache_that_others_can_write_is_not_used(source, directory, lie, caplog):
     """Another user put a cartridge into the cache that has the right source digest but other contents."""
     expected = Tokenizer.from_file(source).encode(TEXT).ids
     (path,) = directory.glob("*.dat")
-    path.write_bytes(lie_about(source))
+    path.write_bytes(lie)
     assert Tokenizer.from_file(source).encode(TEXT).ids != expected  # the result if the cartridge were trusted
     directory.chmod(0o777)
     before = cartridges(directory)
@@ -162,22 +163,20 @@ def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
         assert tokenizer.encode(TEXT).ids == expected
         assert tokenizer.engine_report()["cartridge"] is None
     assert cartridges(directory) == before
-    assert [record.getMessage().partition(",")[0] for record in caplog.records] == [
-        f"the cache in {directory} is not used"
-    ]
+    (record,) = caplog.records
+    assert record.getMessage().startswith(f"the cache in {directory} is not used,")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes")
 @pytest.mark.parametrize("when", ["before it is looked into", "while it compiles"])
-def test_cache_that_others_make_meanwhile(source, directory, tmp_path, monkeypatch, when):
+def test_cache_that_others_make_meanwhile(source, directory, lie, tmp_path, monkeypatch, when):
     """Another user creates the cache directory after we looked for it and found none."""
     monkeypatch.setattr(cache, "SETTLED_NS", 10**18)  # else the index could create it on a slow machine
     expected = Tokenizer.from_file(source).encode(TEXT).ids
     (path,) = directory.glob("*.dat")
-    path.write_bytes(lie_about(source))
     others = tmp_path / "others"
     others.mkdir()
-    shutil.move(path, others / path.name)
+    (others / path.name).write_bytes(lie)
     others.chmod(0o777)
     shutil.rmtree(directory)
 
@@ -234,24 +233,25 @@ def test_what_was_not_used_for_longest_is_removed(
             Tokenizer.from_file(llama3_like)
 
 
-def test_directories(monkeypatch, tmp_path):
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "a"))
-    assert Path(cache.cache_directory()) == tmp_path / "a"
-    monkeypatch.delenv("CRAYON_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "b"))
-    assert Path(cache.cache_directory()) == tmp_path / "b" / "xerv" / "crayon" / "compiled"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    if os.name != "nt":
-        assert Path(cache.cache_directory()) == tmp_path / ".cache" / "xerv" / "crayon" / "compiled"
-        monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-        assert Path(cache.cache_directory()) == tmp_path / ".cache" / "xerv" / "crayon" / "compiled"
-        monkeypatch.setenv("XDG_CACHE_HOME", "~/x")
-        assert Path(cache.cache_directory()) == tmp_path / "x" / "xerv" / "crayon" / "compiled"
-        monkeypatch.setenv("CRAYON_CACHE_DIR", "~/c")
-        assert Path(cache.cache_directory()) == tmp_path / "c"
-        monkeypatch.setenv("CRAYON_CACHE_DIR", "~nobody-of-this-name/c")
-        assert Path(cache.cache_directory()) == tmp_path / "x" / "xerv" / "crayon" / "compiled"
+@pytest.mark.parametrize(
+    ("environment", "place"),
+    [
+        ({"CRAYON_CACHE_DIR": "{home}/a", "XDG_CACHE_HOME": "{home}/b"}, "a"),
+        ({"XDG_CACHE_HOME": "{home}/b"}, "b/xerv/crayon/compiled"),
+        ({}, ".cache/xerv/crayon/compiled"),
+        ({"XDG_CACHE_HOME": "not/absolute"}, ".cache/xerv/crayon/compiled"),
+        ({"XDG_CACHE_HOME": "~/x"}, "x/xerv/crayon/compiled"),
+        ({"CRAYON_CACHE_DIR": "~/c"}, "c"),
+        ({"CRAYON_CACHE_DIR": "~nobody-of-this-name/c"}, ".cache/xerv/crayon/compiled"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="HOME")
+def test_directories(tmp_path, monkeypatch, environment, place):
+    for name in ("CRAYON_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": "{home}", **environment}.items():
+        monkeypatch.setenv(name, value.format(home=tmp_path))
+    assert Path(cache.cache_directory()) == tmp_path / place
 
 
 @pytest.fixture
@@ -290,9 +290,8 @@ print(cache.cache_directory(), len(os.listdir(cache.cache_directory())) > 0, os.
         directory.mkdir(exist_ok=True)
         os.chmod(directory, 0o777)
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(open_to_all / "temporary")}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=open_to_all / "work", env=environment, capture_output=True, text=True
-    )
+    command, work = [sys.executable, "-c", program], open_to_all / "work"
+    done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True)
     assert done.stderr == ""
     first, second = done.stdout.splitlines()
     assert "no home directory" in first
@@ -353,30 +352,26 @@ def test_a_link_in_the_cache_is_replaced(source, directory, tmp_path):
 def test_another_file_under_a_name_that_was_verified(source, directory, tmp_path, monkeypatch):
     """A verified cartridge is replaced between its lookup in the index and its opening by the engine."""
     Tokenizer.from_file(source).save(tmp_path / "good.dat")
-    bad = bytearray((tmp_path / "good.dat").read_bytes())
-    bad[len(bad) // 2] ^= 4
-    (tmp_path / "bad.dat").write_bytes(bad)
+    (tmp_path / "bad.dat").write_bytes(flipped((tmp_path / "good.dat").read_bytes()))
     good, other = (cache._identity((tmp_path / name).stat()) for name in ("good.dat", "bad.dat"))
     _core.Engine.open(tmp_path / "bad.dat", verify=True, verified=other)  # only its header is checked
     _core.Engine.open(tmp_path / "good.dat", verify=True, verified=other)
     with pytest.raises(CartridgeError, match="damaged"):
         _core.Engine.open(tmp_path / "bad.dat", verify=True, verified=good)
     monkeypatch.setattr(cache, "SETTLED_NS", 0)
-    link = tmp_path / "link.dat"
-    link.symlink_to(tmp_path / "good.dat")
-    cache.open_cartridge(str(link))
+    path = str(tmp_path / "good.dat")
+    cache.open_cartridge(path)
     recalled = []
 
     def recall_and_swap(self, *arguments):
         recalled.append(recall(self, *arguments))
-        link.unlink()
-        link.symlink_to(tmp_path / "bad.dat")
+        os.replace(tmp_path / "bad.dat", path)
         return recalled[-1]
 
     recall = cache._Cache._recall
     monkeypatch.setattr(cache._Cache, "_recall", recall_and_swap)
     with pytest.raises(CartridgeError, match="damaged"):
-        cache.open_cartridge(str(link))
+        cache.open_cartridge(path)
     assert [fact for _, fact in recalled] == ["verified"]
 
 
@@ -408,9 +403,7 @@ def test_index_that_others_can_write_is_not_believed(source, directory):
     Tokenizer.from_file(source)
     (path,) = directory.glob("*.dat")
     good = path.read_bytes()
-    bad = bytearray(good)
-    bad[len(bad) // 2] ^= 4
-    path.write_bytes(bad)
+    path.write_bytes(flipped(good))
     forged = cache._Cache()
     forged._remember(str(path), "verified")
     (directory / "index").chmod(0o777)

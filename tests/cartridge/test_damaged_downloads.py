@@ -77,9 +77,8 @@ def test_each_file_of_a_repository(
         crayon_hf.install()
     try:
         says_nothing = damaged[0].startswith(b"{") and file != "tokenizer.json"
-        if says_nothing and (
-            HAS_TRANSFORMERS_5 or file != "tokenizer_config.json"
-        ):  # transformers 4 needs the name of a class in it
+        # transformers 4 needs the name of a class in tokenizer_config.json.
+        if says_nothing and (HAS_TRANSFORMERS_5 or file != "tokenizer_config.json"):
             opener.from_pretrained(tmp_path)  # an object without facts about a tokenizer is valid for these two files
             return
         with pytest.raises(VocabularyError) as caught:

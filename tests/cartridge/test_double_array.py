@@ -1,9 +1,14 @@
-"""The double-array builder: the packed trie has the keys and nothing else, is dense, and is always the same."""
+"""CRAYON's double arrays: the packed trie has the keys and nothing else, is dense, and is always the same. Version 2
+cartridges hold them unchanged."""
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import random
-from collections.abc import Callable
+import struct
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +39,11 @@ def find(trie: Arrays, key: bytes) -> int:
             return -1
         node = child
     return int(values[node])
+
+
+def file_of(*trie: npt.NDArray[np.int32]) -> bytes:
+    """An independent writer of version 2 cartridges."""
+    return b"CRAY" + struct.pack("<II", 2, len(trie[0])) + b"".join(array.tobytes() for array in trie)
 
 
 def assert_well_formed(trie: Arrays, keys: Keys) -> None:
@@ -72,6 +82,11 @@ def test_round_trip(keys: set[bytes], others: list[bytes]) -> None:
     assert_well_formed(trie, pairs)
     assert _core.list_double_array(*trie) == pairs
     assert all(np.array_equal(a, b) for a, b in zip(trie, _core.build_double_array(pairs), strict=True))
+    data = _core.write_cartridge_v2(*trie)
+    assert data == file_of(*trie)
+    assert all(
+        a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(_core.read_cartridge_v2(data), trie, strict=True)
+    )
     for key, value in pairs:
         assert find(trie, key) == value
         assert find(trie, key + b"\0") == dict(pairs).get(key + b"\0", -1)
@@ -109,57 +124,32 @@ def test_it_is_dense() -> None:
 # -- verification, which precedes every use of a trie from a file
 
 SMALL = [(b"a", 0), (b"ab", 1), (b"abc", 2), (b"b", 3)]
-
-
-def hostile(change: Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]], None]) -> Arrays:
-    base, check, values = (array.copy() for array in _core.build_double_array(SMALL))
-    change(base, check, values)
-    return base, check, values
-
-
-def node_of(key: bytes) -> int:
-    base = _core.build_double_array(SMALL)[0]
-    node = 0
-    for byte in key:
-        node = int(base[node]) + byte
-    return node
-
-
-A, AB, ABC = node_of(b"a"), node_of(b"ab"), node_of(b"abc")
-
-
-def at(array: int, index: int, value: int) -> Callable[..., None]:
-    return lambda *arrays: arrays[array].__setitem__(index, value)
-
-
-def set_cycle(base: npt.NDArray[np.int32], check: npt.NDArray[np.int32], _: object) -> None:
-    """Make nodes 3 and 4 each other's parents."""
-    base[3], check[3], base[4], check[4] = 4, 4, 3, 3
-
-
-def set_self(base: npt.NDArray[np.int32], check: npt.NDArray[np.int32], _: object) -> None:
-    base[5], check[5] = 5, 5
+BASE = _core.build_double_array(SMALL)[0].tolist()
+A = BASE[0] + ord("a")
+AB = BASE[A] + ord("b")
+ABC = BASE[AB] + ord("c")
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("changes", "message"),
     [
-        *((at(0, 0, value), "root") for value in (0, 2)),
-        *((at(1, 0, value), "root") for value in (A, 0)),
-        *((at(1, AB, value), f"node {AB} has parent") for value in (99_999, 2**31 - 1, -2, -(2**31))),
-        (at(1, AB, -1), f"node {ABC} has parent {AB}, which is free"),
-        *((at(0, A, value), "out of reach") for value in (2**31 - 1, -(2**31), AB + 1, AB - 256)),
-        *((at(2, node, value), f"node {node} has value") for node, value in ((AB, -2), (7, -(2**31)))),
-        (set_cycle, "is its own ancestor"),
-        (set_self, "node 5 is its own ancestor"),
+        *(([("base", 0, value)], "root") for value in (0, 2)),
+        *(([("check", 0, value)], "root") for value in (A, 0)),
+        *(([("check", AB, value)], f"node {AB} has parent") for value in (99_999, 2**31 - 1, -2, -(2**31))),
+        ([("check", AB, -1)], f"node {ABC} has parent {AB}, which is free"),
+        *(([("base", A, value)], "out of reach") for value in (2**31 - 1, -(2**31), AB + 1, AB - 256)),
+        *(([("values", node, value)], f"node {node} has value") for node, value in ((AB, -2), (7, -(2**31)))),
+        ([("base", 3, 4), ("check", 3, 4), ("base", 4, 3), ("check", 4, 3)], "is its own ancestor"),
+        ([("base", 5, 5), ("check", 5, 5)], "node 5 is its own ancestor"),
     ],
 )
-def test_hostile_arrays(change: Callable[..., None], message: str) -> None:
-    trie = hostile(change)
-    with pytest.raises(CartridgeError, match=message):
-        _core.list_double_array(*trie)
-    with pytest.raises(CartridgeError, match=message):
-        _core.write_cartridge_v2(*trie)
+def test_hostile_arrays(changes: list[tuple[str, int, int]], message: str) -> None:
+    trie = dict(zip(("base", "check", "values"), _core.build_double_array(SMALL), strict=True))
+    for name, index, value in changes:
+        trie[name][index] = value
+    for call in (_core.list_double_array, _core.write_cartridge_v2):
+        with pytest.raises(CartridgeError, match=message):
+            call(*trie.values())
 
 
 def test_verification_ends_and_does_not_recurse() -> None:
@@ -182,7 +172,8 @@ def test_verification_ends_and_does_not_recurse() -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_random_damage_is_refused_or_harmless(data: st.DataObject) -> None:
-    arrays = hostile(lambda b, c, v: None)
+    """Damaged arrays are refused, in memory and in a file, or have the keys that a lookup finds."""
+    arrays = _core.build_double_array(SMALL)
     size = len(arrays[0])
     for _ in range(data.draw(st.integers(1, 4))):
         array = data.draw(st.sampled_from(arrays))
@@ -191,9 +182,76 @@ def test_random_damage_is_refused_or_harmless(data: st.DataObject) -> None:
     try:
         keys = _core.list_double_array(*arrays)
     except CartridgeError:
+        with pytest.raises(CartridgeError):
+            _core.read_cartridge_v2(file_of(*arrays))
         return
+    assert _core.write_cartridge_v2(*_core.read_cartridge_v2(file_of(*arrays))) == file_of(*arrays)
     assert sorted(keys) == keys
     assert all(find(arrays, key) == value for key, value in keys)
-    assert len(keys) == sum(1 for node in range(1, size) if arrays[1][node] >= 0 and arrays[2][node] >= 0) + (
-        arrays[2][0] >= 0
-    )
+    _, check, values = arrays
+    assert len(keys) == ((check[1:] >= 0) & (values[1:] >= 0)).sum() + (values[0] >= 0)
+
+
+# -- version 2 cartridges
+
+KEYS = [(b"a", 5), (b"ab", 0), (b"abc", 2**31 - 1), (b"b\xff", 3), ("é".encode(), 4)]
+
+
+def test_slots_that_mean_nothing_are_kept() -> None:
+    """Slots of the trie that no lookup reads are written unchanged: bases of leaves, free slots, and slots after the
+    last node."""
+    more = ([7, -9], [-1, -1], [11, -1])
+    base, check, values = map(np.append, _core.build_double_array(KEYS), np.int32(more))
+    leaf = next(i for i in range(1, len(check)) if check[i] >= 0 and i not in check)
+    base[[leaf, 2]] = -(2**31), 2**31 - 1
+    data = file_of(base, check, values)
+    trie = _core.read_cartridge_v2(data)
+    assert _core.write_cartridge_v2(*trie) == data
+    assert _core.list_double_array(*trie) == KEYS
+
+
+def wrong_files() -> Iterator[tuple[bytes, str]]:
+    """Yield files that must be refused, each with a pattern for the error."""
+    data = _core.write_cartridge_v2(*_core.build_double_array(KEYS))
+    for size in range(len(data)):
+        yield data[:size], "cut off inside the header" if size < 12 else f"it has {size} bytes"
+    yield data + b"\0", r"it has \d+ bytes"
+    for bit in range(32):
+        magic = struct.unpack("<I", data[:4])[0] ^ 1 << bit
+        yield struct.pack("<I", magic) + data[4:], 'does not begin with "CRAY"'
+    for version in (0, 1, 3, 2 << 24, 2**32 - 1):
+        yield data[:4] + struct.pack("<I", version) + data[8:], f"its version is {version}$"
+    # 12 * n wraps around 32 bits to sizes that a file can have: 12 * 0x55555556 = 2**32 + 8
+    for n in (0, 1, 2, 0x55555556, 0x15555556, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF):
+        for body in (data[12:], b"\0" * (12 * n % 2**32 if 12 * n % 2**32 < 1000 else 0)):
+            if len(body) != 12 * n:
+                yield data[:8] + struct.pack("<I", n) + body, f"but {n} slots take {12 + 12 * n}$"
+    yield file_of(*np.int32([[], [], []])), "the root is missing"
+    yield file_of(*np.int32([[1, 0, 3, 2], [-1, -1, 3, 2], [-1] * 4])), "is its own ancestor"
+
+
+def test_wrong_files_are_refused() -> None:
+    for data, says in wrong_files():
+        with pytest.raises(CartridgeError, match=says):
+            _core.read_cartridge_v2(data)
+
+
+def published_cartridges() -> list[Path]:
+    """The cartridges in the installed package xerv-crayon, which is located without importing it."""
+    spec = importlib.util.find_spec("crayon")
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    return sorted(path for folder in folders for path in Path(folder, "resources", "dat").glob("*.dat"))
+
+
+@pytest.mark.skipif(not published_cartridges(), reason="xerv-crayon is not installed")
+@pytest.mark.parametrize("path", published_cartridges(), ids=lambda path: path.stem)
+def test_published_cartridges(path: Path) -> None:
+    data = path.read_bytes()
+    trie = _core.read_cartridge_v2(data)
+    assert _core.write_cartridge_v2(*trie) == data
+    keys = _core.list_double_array(*trie)
+    # The list beside it has duplicates, of which the last counts. CRAYON's compiler dropped tokens that begin with NUL.
+    tokens = json.loads(path.with_suffix(".json").read_bytes())
+    assert dict(keys) == {token.encode(): i for i, token in enumerate(tokens) if not token.startswith("\0")}
+    # Our packing is not larger.
+    assert len(_core.build_double_array(keys)[0]) <= len(trie[0])

@@ -6,7 +6,6 @@ import os
 import random
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 
 from crayon_hf import Tokenizer, _core
 from crayon_hf.errors import CartridgeError
-from tests.support.cartridge_cases import compiled
+from tests.support.cartridge_cases import child, compiled
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files are not mapped there")
 
@@ -108,21 +107,10 @@ print("the same")
 """
 
 
-def child(program: str, path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", program, str(path)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)} | environment,
-    )
-
-
 @pytest.mark.parametrize("way", ["", "copy"])
 def test_no_signal_is_taken(way: str, path: Path) -> None:
-    done = child(SIGNALS, path, CRAYON_MAP=way)
-    assert (done.returncode, done.stdout) == (0, "the same\n"), done.stderr
+    done = child(SIGNALS, str(path), lines=b"", CRAYON_MAP=way)
+    assert (done.returncode, done.stdout) == (0, b"the same\n"), done.stderr
 
 
 CUT = """
@@ -138,5 +126,5 @@ engine.encode_ids("The quick brown fox")
 
 def test_a_map_that_is_cut_is_any_map(path: Path) -> None:
     """Reading a truncated map raises SIGBUS, as documented: the program's handler gets it, or it ends the process."""
-    done = child(CUT, path)
-    assert (done.returncode, done.stdout) == (-signal.SIGBUS, "alive\n"), done.stderr
+    done = child(CUT, str(path), lines=b"")
+    assert (done.returncode, done.stdout) == (-signal.SIGBUS, b"alive\n"), done.stderr

@@ -83,15 +83,13 @@ def test_not_found_lists_places_and_names(places, gpt2_like):
 
 
 BAD = ["a\nb", "a\tb", "a\x1b[2J", "a\x7f", "a\x85b", " a", "a ", "a\u3000", "n" * 196, "ä" * 98, "", "a/b", "../x"]
-BAD += [".."]
-BAD += ["a..b", "/etc/passwd", "a\\b", ".x", "a\0b"]
+BAD += ["..", "a..b", "/etc/passwd", "a\\b", ".x", "a\0b"]
 
 
 @pytest.mark.parametrize("name", BAD, ids=ascii)
 def test_bad_names(places, gpt2_like, name):
-    with contextlib.suppress(
-        OSError, ValueError
-    ):  # too long for the file system, or with characters that it does not allow
+    # The name may be too long for the file system, or have characters that it does not allow.
+    with contextlib.suppress(OSError, ValueError):
         (places[0] / f"{name}.json").write_bytes(gpt2_like.read_bytes())
     with pytest.raises(ValueError, match="is not a profile name"):
         Tokenizer.from_profile(name)

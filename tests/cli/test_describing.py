@@ -41,10 +41,8 @@ def test_list(gpt2_like: Path, tmp_path: Path) -> None:
     (tmp_path / "lite.json").write_bytes(gpt2_like.read_bytes())  # it precedes the package's profile
     out = run("list", CRAYON_PROFILE_DIR=str(tmp_path))
     assert out.splitlines()[0].split() == ["name", "tokens", "size", "origin", "path"]
-    rows = {
-        row["name"]: row
-        for row in map(json.loads, run("list", "--json", CRAYON_PROFILE_DIR=str(tmp_path)).splitlines())
-    }
+    listed = run("list", "--json", CRAYON_PROFILE_DIR=str(tmp_path))
+    rows = {row["name"]: row for row in map(json.loads, listed.splitlines())}
     assert rows["mine"]["origin"] == rows["lite"]["origin"] == "your own file"
     assert rows["mine"]["bytes"] == gpt2_like.stat().st_size
     assert (rows["standard"]["origin"], rows["standard"]["tokens"]) == ("part of the package", 206373)
@@ -77,11 +75,8 @@ def test_a_repository_after_t(gpt2_like: Path, tmp_path: Path) -> None:
             return run_client(hub, ["-m", "crayon_hf", *arguments], tmp_path / "home")
 
         ids = run("encode", "Hello there", "-t", str(gpt2_like))
-        for arguments in (
-            ["encode", "Hello there", "-t", "user/name"],
-            ["encode", "Hello there", "-t", "user/name@main"],
-        ):
-            done = client(*arguments)
+        for name in ("user/name", "user/name@main"):
+            done = client("encode", "Hello there", "-t", name)
             assert (done.returncode, done.stdout) == (0, ids), done
         assert "2,000 tokens" in client("info", "user/name").stdout
         (tmp_path / "home" / "x.txt").write_text("Hello there")

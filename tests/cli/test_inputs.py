@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -70,9 +71,8 @@ def test_a_word_that_is_also_a_file_is_noted(place: Path, command: list[str]) ->
 
 @pytest.mark.parametrize("name", ["note.txt", "*.md", "src/", "./x", "docs/none.md"])
 def test_a_misspelt_name_is_noted(place: Path, name: str) -> None:
-    assert said(call("count", name)) == (
-        f"crayon-hf: note: no file {name!r} here: it is taken as text (--text omits this note)\n"
-    )
+    note = f"crayon-hf: note: no file {name!r} here: it is taken as text (--text omits this note)\n"
+    assert said(call("count", name)) == note
     assert said(call("count", "--text", name)) == ""
 
 
@@ -120,15 +120,9 @@ def test_inspect_asks_for_quotes(place: Path) -> None:
 def test_waiting_for_a_terminal_is_said(arguments: list[str], tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process: Any = subprocess.Popen([*COMMAND, *arguments], stdin=theirs, cwd=tmp_path, **pipes)
     os.close(theirs)
-    assert process.stderr is not None
     what = "ids" if arguments == ["decode"] else "text"
     note = f"crayon-hf: note: reading {what} from the terminal; Ctrl-D on an empty line ends it\n"
     assert process.stderr.readline().decode() == note  # before any input

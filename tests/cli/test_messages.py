@@ -102,6 +102,5 @@ def test_deep_json(place: Path) -> None:
 
 
 def test_names_of_files_do_nothing_to_a_terminal(place: Path) -> None:
-    assert error("info", "-t", place / "\x1b[2Ja\nb\udcff.dat").endswith(
-        "/\\x1b[2Ja b\\udcff.dat: No such file or directory"
-    )
+    message = error("info", "-t", place / "\x1b[2Ja\nb\udcff.dat")
+    assert message.endswith("/\\x1b[2Ja b\\udcff.dat: No such file or directory")

@@ -88,11 +88,9 @@ def test_by_the_environment(script: Path, gpt2_like: Path) -> None:
     assert f"{startup.DIRECTORY}{os.pathsep}{places}" in printed
     said = run("sh", "-c", f'{printed}\nexec "$@"', "sh", sys.executable, script, gpt2_like)
     assert json.loads(said.stdout)["ours"] == [True, False], said.stderr
-    again = startup.variables(None, {"PYTHONPATH": f"{startup.DIRECTORY}{os.pathsep}a", "CRAYON_INSTALL": "all"})
-    assert again == {
-        "PYTHONPATH": f"{startup.DIRECTORY}{os.pathsep}a",
-        "CRAYON_INSTALL": "transformers,tokenizers,tiktoken",
-    }
+    places = f"{startup.DIRECTORY}{os.pathsep}a"
+    again = startup.variables(None, {"PYTHONPATH": places, "CRAYON_INSTALL": "all"})
+    assert again == {"PYTHONPATH": places, "CRAYON_INSTALL": "transformers,tokenizers,tiktoken"}
 
 
 def test_nothing_is_imported_before_it_is_needed() -> None:
@@ -117,11 +115,7 @@ def test_a_python_that_does_not_have_it(tmp_path: Path) -> None:
 def test_wrong_usage(tmp_path: Path) -> None:
     for arguments, code, message in (
         (["run"], 2, "nothing to run"),
-        (
-            ["run", "--install", "nope", "-c", ""],
-            1,
-            "CRAYON_INSTALL: 'nope' is unknown, expected transformers, tokenizers",
-        ),
+        (["run", "--install", "nope", "-c", ""], 1, "'nope' is unknown, expected transformers, tokenizers"),
         (["nothing.py"], 1, "nothing.py: No such file or directory"),
         (["run", "a/nothing"], 1, "a/nothing: No such file or directory"),
         (["nothing"], 2, "No such command 'nothing'"),

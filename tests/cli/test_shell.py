@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 import tokenizers
@@ -63,9 +63,8 @@ def test_closed_streams(standard: str) -> None:
 def test_output_is_utf8_in_any_locale() -> None:
     ids = good(call("encode", TEXT))
     environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = subprocess.run(
-        [*COMMAND, "decode"], input=ids.encode(), capture_output=True, env={**os.environ, **environment}
-    )
+    given = {**os.environ, **environment}
+    done = subprocess.run([*COMMAND, "decode"], input=ids.encode(), capture_output=True, env=given)
     assert good(done) == f"{TEXT}\n"
 
 
@@ -90,9 +89,7 @@ def unread(pipe: IO[bytes]) -> int:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_interrupt() -> None:
-    process = subprocess.Popen([*COMMAND, "encode"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdin is not None
-    assert process.stderr is not None
+    process: Any = subprocess.Popen([*COMMAND, "encode"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdin.write(b"some words")
     process.stdin.flush()
     deadline = time.monotonic() + 600

@@ -226,9 +226,8 @@ def test_truncate(run: Run, ours: Tokenizer, llama3_like: Path, tmp_path: Path) 
     assert good(run("truncate", "-n", 2, "--lines", stdin="one two three four\nb\n")) == expected
     (tmp_path / "long").write_bytes(TEXT.encode() * 5000)
     assert good(run("truncate", "-n", 100, "-f", tmp_path / "long")) == ours.truncate_text(TEXT * 5000, 100)
-    assert (
-        good(run("truncate", "-n", 14, "--boundary", "paragraph", "One.\n\nTwo three " + "four " * 20)) == "One.\n\n\n"
-    )
+    text = "One.\n\nTwo three " + "four " * 20
+    assert good(run("truncate", "-n", 14, "--boundary", "paragraph", text)) == "One.\n\n\n"
     assert "special tokens" in failure(call("truncate", "-n", 0, "-t", llama3_like, "a"), 2)
 
 

@@ -126,10 +126,8 @@ def test_no_document(gpt2_like: Path, tmp_path: Path) -> None:
 def test_a_full_standard_output(gpt2_like: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "in.jsonl", ["a", "b"])
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "crayon_hf", *words(tmp_path / "in.jsonl", tmp_path / "out", gpt2_like)],
-            stdout=full, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        command = [sys.executable, "-m", "crayon_hf", *words(tmp_path / "in.jsonl", tmp_path / "out", gpt2_like)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1
     assert done.stderr == "crayon-hf: error: standard output: No space left on device; the job is done\n"
 

@@ -1,7 +1,8 @@
-"""crayon-hf train in a shell."""
+"""crayon-hf train, extend and shrink in a shell."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,24 +15,23 @@ import pytest
 import tokenizers
 
 import crayon_hf
-from crayon_hf import Tokenizer, train_bpe
+from crayon_hf import Tokenizer, extend, shrink, train_bpe
 from crayon_hf.util.wording import joined
 from tests.cli.shell import COMMAND, failure, good
 from tests.support.command import call
 from tests.support.versions import IS_BESIDE_1, before_1
+from tests.training.surgery_cases import vocabulary
 
 TEXT = "The quick brown fox, the lazy dog; it's 2024!\n" * 3 + "漢字 and größe\n"
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with texts, in which the commands run."""
+    monkeypatch.chdir(tmp_path)
     for name, text in {"a.txt": TEXT, "b.txt": TEXT.upper()}.items():
         (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     return tmp_path
-
-
-def run(here: Path, *arguments: str, data: bytes = b"") -> subprocess.CompletedProcess[Any]:
-    return call("train", *arguments, cwd=here, stdin=data)
 
 
 def saved(here: Path, name: str) -> str:
@@ -39,7 +39,7 @@ def saved(here: Path, name: str) -> str:
 
 
 def test_a_file(here: Path) -> None:
-    lines = good(run(here, "a.txt", "-o", "out", "--vocab-size", "280")).splitlines()
+    lines = good(call("train", "a.txt", "-o", "out", "--vocab-size", "280")).splitlines()
     paths = [os.path.join("out", name) for name in ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")]
     assert lines[0] == f"wrote {joined(paths)}: 280 tokens"
     assert lines[1] == "merges: 24"
@@ -53,7 +53,7 @@ def test_a_file(here: Path) -> None:
 
 def test_files_and_options(here: Path) -> None:
     words = "[ab].txt -o out.json --vocab-size 300 --min-frequency 3 --pattern gpt2 --special-token <s>"
-    good(run(here, *words.split(), *["--special-token", "</s>", "--max-token-length", "4", "--threads", "1"]))
+    good(call("train", *words.split(), *["--special-token", "</s>", "--max-token-length", "4", "--threads", "1"]))
     expected = train_bpe(
         [here / "a.txt", here / "b.txt"],
         vocab_size=300,
@@ -65,7 +65,7 @@ def test_files_and_options(here: Path) -> None:
     assert saved(here, "out.json") == expected.to_str()
     assert Tokenizer.from_file(here / "out.dat").get_vocab() == expected.get_vocab()
     words = r"**/[ab].txt -o narrow.json --regex \w+|\W --no-byte-alphabet --limit-alphabet 9"
-    good(run(here, *words.split()))
+    good(call("train", *words.split()))
     expected = train_bpe(
         [here / "a.txt", here / "b.txt"], pattern=crayon_hf.Regex(r"\w+|\W"), initial_alphabet=(), limit_alphabet=9
     )
@@ -73,20 +73,19 @@ def test_files_and_options(here: Path) -> None:
 
 
 def test_like_another(here: Path, template_like: Path) -> None:
-    good(run(here, "a.txt", "-o", "a.json", "-t", str(template_like), "--vocab-size", "300"))
+    good(call("train", "a.txt", "-o", "a.json", "-t", str(template_like), "--vocab-size", "300"))
     assert saved(here, "a.json") == train_bpe(here / "a.txt", tokenizer=template_like, vocab_size=300).to_str()
 
 
 @before_1("trainer of these models")
 @pytest.mark.parametrize("model", ["unigram", "wordpiece", "wordlevel"])
 def test_other_models(model: str, here: Path) -> None:
-    lines = good(run(here, "a.txt", "-o", "out.dat", "--model", model, "--vocab-size", "90")).splitlines()
+    lines = good(call("train", "a.txt", "-o", "out.dat", "--model", model, "--vocab-size", "90")).splitlines()
     assert lines[0].startswith("wrote out.json and out.dat: ")
     assert lines[1].endswith("s (trained by the tokenizers library)")
     assert Tokenizer.from_file(here / "out.dat").engine == "native"
-    assert "--pattern: only for --model bpe" in failure(
-        run(here, "a.txt", "-o", "x", "--model", model, "--pattern", "gpt2"), 2
-    )
+    wrong = call("train", "a.txt", "-o", "x", "--model", model, "--pattern", "gpt2")
+    assert "--pattern: only for --model bpe" in failure(wrong, 2)
 
 
 def test_what_is_wrong(here: Path) -> None:
@@ -106,7 +105,7 @@ def test_what_is_wrong(here: Path) -> None:
         (("a.txt", "-", "-o", "out"), 2, "standard input (-) and files cannot be combined"),
     )
     for arguments, code, message in cases:
-        assert message in failure(run(here, *arguments), code)
+        assert message in failure(call("train", *arguments), code)
     assert sorted(os.listdir(here)) == before
 
 
@@ -118,7 +117,7 @@ def test_a_directory(here: Path) -> None:
     (here / "notes.md").write_text("not known")
     (here / "out").mkdir()
     (here / "out" / "tokenizer.json").write_text("{}")
-    lines = good(run(here, ".", "-o", "out", "--vocab-size", "0.3k", "--overwrite")).splitlines()
+    lines = good(call("train", ".", "-o", "out", "--vocab-size", "0.3k", "--overwrite")).splitlines()
     assert lines[0].endswith(": 300 tokens")
     paths = [here / "a.txt", here / "b.txt", here / "below" / "c.jsonl"]
     expected = train_bpe(paths, vocab_size=300)
@@ -126,10 +125,10 @@ def test_a_directory(here: Path) -> None:
     shutil.rmtree(here / "out")
     assert train_bpe(here, vocab_size=300).get_vocab() == expected.get_vocab()
     (here / "empty").mkdir()
-    assert "no file there" in failure(run(here, "empty", "-o", "out"))
+    assert "no file there" in failure(call("train", "empty", "-o", "out"))
     (here / "empty" / "notes.md").write_text("a note\n" * 9)
-    assert "known ending" in failure(run(here, "empty", "-o", "out"))
-    assert run(here, "empty", "-o", "out", "--format", "text", "--vocab-size", "300").returncode == 0
+    assert "known ending" in failure(call("train", "empty", "-o", "out"))
+    assert call("train", "empty", "-o", "out", "--format", "text", "--vocab-size", "300").returncode == 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -142,17 +141,72 @@ def test_interrupted(stage: str, here: Path) -> None:
     names = ["many.txt"] * (2000 if stage == "Count words" else 1)
     before = sorted(os.listdir(here))
     arguments = [*COMMAND, "train", *names, "-o", "out", "--vocab-size", "4000000", "--progress", "--pattern", "gpt2"]
-    child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=here)
+    child: Any = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=here)
     try:
-        assert child.stderr is not None
         for line in child.stderr:
             if line.startswith(stage.encode()):
                 break
         child.send_signal(signal.SIGINT)
-        assert (
-            child.wait(60) == 130
-        )  # 0.2 s is documented; the machine may be busy, and without the signal it takes minutes
+        # 0.2 s is documented; the machine may be busy, and without the signal it takes minutes.
+        assert child.wait(60) == 130
         assert sorted(os.listdir(here)) == before
     finally:
         child.kill()
         child.communicate()
+
+
+# -- extend and shrink
+
+
+@pytest.fixture
+def old(here: Path) -> None:
+    """Write a tokenizer, old.json, beside the texts."""
+    vocabulary("bytes", 1).save(here / "old.json")
+
+
+@pytest.mark.usefixtures("old")
+def test_extend(here: Path) -> None:
+    size = max(Tokenizer.from_file(here / "old.json").get_vocab().values()) + 1
+    options = f"--vocab-size {size + 30} --min-frequency 2 --special-token <x> --max-token-length 4 --threads 1"
+    words = f"extend old.json a.txt b.txt -o out {options}"
+    lines = good(call(*words.split())).splitlines()
+    assert lines[0].endswith(f"{os.path.join('out', 'id_map.json')}: {size + 30} ids")
+    assert lines[1] == "new tokens: 30"
+    assert re.fullmatch(r"time: \d+\.\d s", lines[2])
+    given: dict[str, Any] = {"vocab_size": size + 30, "min_frequency": 2, "special_tokens": ["<x>"]}
+    expected = extend(here / "old.json", [here / "a.txt", here / "b.txt"], max_token_length=4, **given)
+    assert Tokenizer.from_file(here / "out").get_vocab() == expected.tokenizer.get_vocab()
+    assert json.loads((here / "out" / "id_map.json").read_text()) == expected.id_map.tolist()
+    words = "extend old.json - -o few.json --new-tokens 900 --limit-alphabet 0"
+    lines = good(call(*words.split(), stdin=b"xyz")).splitlines()
+    assert lines[1].startswith("new tokens: 2, 900 requested")
+
+
+@pytest.mark.usefixtures("old")
+def test_shrink(here: Path) -> None:
+    lines = good(call(*["shrink", "old.json", "-o", "small", "--vocab-size", "262", "--keep", "ab"])).splitlines()
+    assert lines[0].endswith("262 tokens")
+    expected = shrink(here / "old.json", vocab_size=262, keep=["ab"])
+    assert lines[1] == f"lost tokens: {expected.lost_tokens}"
+    assert Tokenizer.from_file(here / "small").get_vocab() == expected.tokenizer.get_vocab()
+    assert json.loads((here / "small" / "id_map.json").read_text()) == expected.id_map.tolist()
+    words = "shrink old.json -o used.json --used-by a.txt b.txt --min-frequency 2"
+    good(call(*words.split()))
+    expected = shrink(here / "old.json", used_by=[here / "a.txt", here / "b.txt"], min_frequency=2)
+    assert Tokenizer.from_file(here / "used.json").get_vocab() == expected.tokenizer.get_vocab()
+
+
+@pytest.mark.usefixtures("old")
+def test_what_extend_and_shrink_refuse(here: Path) -> None:
+    before = sorted(os.listdir(here))
+    cases = (
+        ("extend old.json a.txt -o out", 2, "--vocab-size or --new-tokens"),
+        ("extend old.json a.txt -o out --vocab-size 9k --new-tokens 9", 2, "cannot be combined"),
+        ("extend old.json none.txt -o out --new-tokens 9", 1, "none.txt"),
+        ("shrink old.json -o out", 2, "--vocab-size or --used-by"),
+        ("shrink old.json -o out --vocab-size 262 --keep no-such", 1, "no-such"),
+        ("shrink nowhere -o out --vocab-size 9", 1, "nowhere"),
+    )
+    for words, code, message in cases:
+        assert message in failure(call(*words.split()), code)
+    assert sorted(os.listdir(here)) == before

@@ -80,14 +80,8 @@ def test_by_ends(seed: int) -> None:
     found = 0
     for _ in range(500):
         segmentations = [random_segmentation(rng, 14) for _ in range(rng.randrange(1, 5))]
-        kept = [
-            [place for place, inserted in enumerate(segmentation.inserted) if not inserted]
-            for segmentation in segmentations
-        ]
-        ranges = [
-            [segmentation.ranges[place] for place in places]
-            for segmentation, places in zip(segmentations, kept, strict=True)
-        ]
+        kept = [[place for place, inserted in enumerate(each.inserted) if not inserted] for each in segmentations]
+        ranges = [[each.ranges[place] for place in places] for each, places in zip(segmentations, kept, strict=True)]
         wanted = plain_differences([Segmentation([end for _, end in each], each, [0] * len(each)) for each in ranges])
         for side, marked in enumerate(marks_by_ends(segmentations)):
             assert len(marked) == len(segmentations[side].ranges)

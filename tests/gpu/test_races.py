@@ -17,10 +17,8 @@ import pytest
 
 from tests.gpu.test_kernels import strings
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the simulator is for Linux"),
-]
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the simulator is for Linux")
+pytestmark = [pytest.mark.slow, on_linux]
 
 
 @pytest.fixture(scope="module")
@@ -32,23 +30,6 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("races") / "texts"
     path.write_text("\n".join(lines) + "\n" + Path(tokenize.__file__).read_text(encoding="utf-8")[:16_000])
     return path
-
-
-def run(
-    module: Path, texts: Path, runtime: str, mode: str, vocabularies: list[Path], options: str = ""
-) -> subprocess.CompletedProcess[str]:
-    launcher = gpu_simulator.race_launcher()
-    assert launcher is not None
-    words, variables = launcher
-    program = Path(__file__).with_name("race_run.py")
-    arguments = [module, texts, runtime, mode, *vocabularies]
-    return subprocess.run(
-        [*words, sys.executable, program, *map(str, arguments)],
-        env=os.environ | variables | {"TSAN_OPTIONS": options, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -76,6 +57,12 @@ def _gcc() -> None:
 def test_kernels_have_no_races(
     runtime: str, mode: str, names: list[str], texts: Path, request: pytest.FixtureRequest
 ) -> None:
-    paths = [request.getfixturevalue(name) for name in names]
-    ran = run(gpu_simulator.build(races=True), texts, runtime, mode, paths)
+    launcher = gpu_simulator.race_launcher()
+    assert launcher is not None
+    words, variables = launcher
+    vocabularies = [request.getfixturevalue(name) for name in names]
+    arguments = [gpu_simulator.build(races=True), texts, runtime, mode, *vocabularies]
+    command = [*words, sys.executable, Path(__file__).with_name("race_run.py"), *map(str, arguments)]
+    environment = os.environ | variables | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from crayon_hf import _core
@@ -17,30 +19,15 @@ def of_another_vocabulary(engine: _core.Engine, device: Any, **how: Any) -> Any:
 
 
 class _Failing:
-    def __init__(self, engine: _core.Engine, device: Any, **how: Any) -> None:
-        self._inner, self._is_greedy = _core.DeviceEncoder(engine, device, **how), engine.mode == "greedy"
+    """An encoder that calls `fail` instead of encoding in greedy mode."""
+
+    def __init__(self, fail: Callable[[], object], engine: _core.Engine, device: Any, **how: Any) -> None:
+        self._inner = _core.DeviceEncoder(engine, device, **how)
+        self.encode_ragged = self._inner.encode_ragged if engine.mode == "exact" else lambda *_: fail()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def encode_ragged(self, *arguments: Any) -> Any:
-        if self._is_greedy:
-            self.fail()
-        return self._inner.encode_ragged(*arguments)
 
-    def fail(self) -> None:
-        raise NotImplementedError
-
-
-class Crashing(_Failing):
-    """An encoder that ends the process in greedy mode."""
-
-    def fail(self) -> None:
-        os.kill(os.getpid(), signal.SIGSEGV)
-
-
-class Hanging(_Failing):
-    """An encoder that never returns in greedy mode."""
-
-    def fail(self) -> None:
-        time.sleep(10_000)
+Crashing = partial(_Failing, lambda: os.kill(os.getpid(), signal.SIGSEGV))
+Hanging = partial(_Failing, lambda: time.sleep(10_000))

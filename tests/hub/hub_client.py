@@ -13,7 +13,9 @@ from typing import Any
 from tests.hub.local_hub import LocalHub
 
 
-def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environment: Any) -> subprocess.Popen[str]:
+def start_client(
+    hub: LocalHub, what: str | Sequence[str], home: Path, *, stdin: int = subprocess.DEVNULL, **environment: Any
+) -> subprocess.Popen[str]:
     """Start a Python process that uses the Hub `hub`, for a user with this home directory.
 
     `what` is code, or a list of arguments like `["-m", "crayon_hf", "pull", "user/repo"]`. Other keywords go to
@@ -25,7 +27,7 @@ def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environ
         [sys.executable, "-P", *arguments] if sys.version_info >= (3, 11) else [sys.executable, *arguments],
         env=hub.environment(home, **environment),
         cwd=home,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -45,6 +47,15 @@ def run_client(
     done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
     assert not check or done.returncode == 0, f"{done.args}: {done.returncode}\n{out}\n{err}"
     return done
+
+
+def failure(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the message of a command that failed."""
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "Traceback" not in done.stderr
+    message = done.stderr.splitlines()[-1]
+    assert message.startswith("crayon-hf: error: ")
+    return message.removeprefix("crayon-hf: error: ")
 
 
 _COMMANDS = """
@@ -71,22 +82,11 @@ class Session:
     """A client process that runs several `crayon-hf` commands in turn, to import modules only once."""
 
     def __init__(self, hub: LocalHub, home: Path, **environment: Any) -> None:
-        home.mkdir(parents=True, exist_ok=True)
         self.home = home
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _COMMANDS],
-            env=hub.environment(home, **environment),
-            cwd=home,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        self._process: Any = start_client(hub, _COMMANDS, home, stdin=subprocess.PIPE, **environment)
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command with these arguments. Returns its exit code and output."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         print(json.dumps(arguments), file=self._process.stdin, flush=True)
         code, out, err = json.loads(self._process.stdout.readline())
         return subprocess.CompletedProcess(arguments, code, out, err)

@@ -5,62 +5,44 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["", "status", "drop request", "drop answer", "drop body", "cut body", "alter body", "stall body", "hang"]
+"""The kinds of faults:
+
+- `status`: answer with an HTTP status instead of carrying out the request.
+- `drop request`: close the connection after a fraction of the request's body, and neither carry it out nor answer.
+- `drop answer`: carry out the request and close the connection without an answer.
+- `drop body`: close the connection after a fraction of the file. Content-Length is that of the whole file.
+- `cut body`: send only a fraction of the file, with the Content-Length of the sent part.
+- `alter body`: send the file with one byte changed, at a fraction of its length, and the ETag of the unchanged file.
+- `stall body`: send a fraction of the file, wait some seconds, then send the rest.
+- `hang`: wait some seconds, then carry out and answer the request.
+"""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault in the Hub's answer to a request. The functions below make the kinds of faults."""
+    """A fault in the Hub's answer to a request."""
 
-    name: str
+    kind: Kind
     status: int = 0
     message: str = ""
     error_code: str = ""
     retry_after: int | None = None
-    seconds: float = 0.0
-    fraction: float = 1.0
-    needs_body: bool = False
-    """Whether only an answer with a file can have this fault. Other answers are sent without it, and do not count."""
+    seconds: float = 60.0
+    fraction: float = 0.5
+
+    @property
+    def needs_body(self) -> bool:
+        """Whether only an answer with a file can have this fault. Other answers are sent without it, and do not
+        count."""
+        return self.kind.endswith("body")
 
 
 def status(code: int, message: str = "", *, error_code: str = "", retry_after: int | None = None) -> Fault:
     """Answer with this HTTP status instead of carrying out the request."""
-    return Fault(f"status {code}", code, message, error_code, retry_after)
-
-
-def drop_request(fraction: float = 0.0) -> Fault:
-    """Close the connection after receiving this fraction of the request's body. The request is neither carried out nor
-    answered."""
-    return Fault("drop request", fraction=fraction)
-
-
-def drop_answer() -> Fault:
-    """Carry out the request and close the connection without an answer."""
-    return Fault("drop answer")
-
-
-def drop_body(fraction: float = 0.5) -> Fault:
-    """Close the connection after sending this fraction of the file. Content-Length is that of the whole file."""
-    return Fault("drop body", fraction=fraction, needs_body=True)
-
-
-def cut_body(fraction: float = 0.5) -> Fault:
-    """Send only this fraction of the file, with the Content-Length of the sent part."""
-    return Fault("cut body", fraction=fraction, needs_body=True)
-
-
-def alter_body(fraction: float = 0.5) -> Fault:
-    """Send the file with one byte changed, at this fraction of its length, and the ETag of the unchanged file."""
-    return Fault("alter body", fraction=fraction, needs_body=True)
-
-
-def stall_body(fraction: float = 0.5, seconds: float = 60.0) -> Fault:
-    """Send this fraction of the file, wait some seconds, then send the rest."""
-    return Fault("stall body", fraction=fraction, seconds=seconds, needs_body=True)
-
-
-def hang(seconds: float = 60.0) -> Fault:
-    """Wait some seconds, then carry out and answer the request."""
-    return Fault("hang", seconds=seconds)
+    return Fault("status", code, message, error_code, retry_after)
 
 
 @dataclass

@@ -3,10 +3,8 @@ everything."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
-import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -80,7 +78,6 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answer, self.faults, self.log = answer, faults, log
         self.closing = threading.Event()
-        self._open: set[socket.socket] = set()
         self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
@@ -88,30 +85,15 @@ class Server(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
-        super().shutdown_request(request)
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing: the client closed the connection, or an error of the Hub itself was answered with 500."""
 
     def close(self) -> None:
-        """End the server and every connection."""
+        """End the server and every wait in an answer."""
         self.closing.set()
         self.shutdown()
         self._thread.join()
-        for connection in list(self._open):
-            hang_up(connection)
         self.server_close()
-
-
-def hang_up(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # the client may have closed the connection first
-        connection.shutdown(socket.SHUT_RDWR)
 
 
 class Dropped(Exception):
@@ -139,7 +121,6 @@ class Handler(BaseHTTPRequestHandler):
             self._answer(request)
         except (Dropped, ConnectionError):
             self.close_connection = True
-            hang_up(self.connection)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = _handle
 
@@ -149,10 +130,10 @@ class Handler(BaseHTTPRequestHandler):
         if rule is not None:
             rule.reached.set()
         request.body = self._read(fault)
-        if fault.name == "hang":
+        if fault.kind == "hang":
             self.server.closing.wait(fault.seconds)
         if fault.status:
-            answer = answer_error(fault.status, fault.message or f"Injected: {fault.name}", fault.error_code)
+            answer = answer_error(fault.status, fault.message or f"Injected: {fault.status}", fault.error_code)
             if fault.retry_after is not None:
                 answer.headers["Retry-After"] = str(fault.retry_after)
         else:
@@ -160,7 +141,7 @@ class Handler(BaseHTTPRequestHandler):
                 answer = self.server.answer(request)
             except Exception as error:
                 answer = answer_error(500, f"{type(error).__name__}: {error}")
-        if fault.name == "drop answer":
+        if fault.kind == "drop answer":
             raise Dropped
         if answer.is_file:
             answer = in_range(request, answer)
@@ -170,16 +151,9 @@ class Handler(BaseHTTPRequestHandler):
         """Return the request's body. Raises Dropped for the fault "drop request", and if the client closes the
         connection too early."""
         length = int(self.headers.get("Content-Length", 0))
-        if fault.name == "drop request":
+        if fault.kind == "drop request":
             self.rfile.read(int(length * fault.fraction))
             raise Dropped
-        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
-            parts = []
-            while size := int(self.rfile.readline().split(b";")[0] or b"0", 16):
-                parts.append(self.rfile.read(size))
-                self.rfile.readline()
-            self.rfile.readline()
-            return b"".join(parts)
         body = self.rfile.read(length)
         if len(body) < length:
             raise Dropped  # the client went away: an incomplete request is not carried out
@@ -193,10 +167,10 @@ class Handler(BaseHTTPRequestHandler):
         length = len(body)
         if rule is not None:
             at = int(length * rule.fault.fraction)
-            if rule.fault.name == "alter body":
+            if rule.fault.kind == "alter body":
                 at = min(at, length - 1)
                 body = body[:at] + bytes([body[at] ^ 0x20]) + body[at + 1 :]
-            elif rule.fault.name == "cut body":
+            elif rule.fault.kind == "cut body":
                 body, length = body[:at], at
         request.status = answer.status
         self.send_response(answer.status)
@@ -210,13 +184,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send_body(self, request: Request, body: bytes, rule: Rule | None) -> None:
         fault = rule.fault if rule else Fault("")
-        stop = int(len(body) * fault.fraction) if fault.name in ("drop body", "stall body") else len(body)
+        stop = int(len(body) * fault.fraction) if fault.kind in ("drop body", "stall body") else len(body)
         self.connection.sendall(body[:stop])
         if rule is not None:
             rule.reached.set()
-        if fault.name == "drop body":
+        if fault.kind == "drop body":
             raise Dropped
-        if fault.name == "stall body":
+        if fault.kind == "stall body":
             self.server.closing.wait(fault.seconds)
             self.connection.sendall(body[stop:])
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import fnmatch
 import hashlib
-import hmac
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -133,12 +132,8 @@ class Routes:
         token = self.write(asked.get("organization") or self._known(token).user, token)
         repo = f"{token.user}/{asked['name']}"
         private = asked.get("visibility") == "private" or bool(asked.get("private"))
-        about = {"url": f"{self.url}/{repo}", "name": repo, "id": repo}
-        try:
-            self.storage.create(repo, private=private)
-        except Refused as error:
-            return answer_json({"error": str(error)} | about, error.status)
-        return answer_json(about)
+        self.storage.create(repo, private=private)
+        return answer_json({"url": f"{self.url}/{repo}", "name": repo, "id": repo})
 
     @route("POST", "/api/validate-yaml")
     def validate_yaml(self, request: Request, token: Token | None) -> Answer:
@@ -190,12 +185,12 @@ class Routes:
 
     @route("GET", f"/{_REPO}/resolve/{_REVISION}/(?P<path>.+)")
     def resolve(self, request: Request, token: Token | None, repo: str, revision: str, path: str) -> Answer:
-        """Redirect to a file: for an LFS file to a signed URL of the storage host, for other files to this host."""
+        """Redirect to a file: for an LFS file to the storage host, for other files to this host."""
         commit, entry = self._entry(repo, token, revision, path)
         headers = {"X-Repo-Commit": commit.sha, "X-Linked-Etag": f'"{entry.etag}"', "X-Linked-Size": str(entry.size)}
         if entry.lfs:
             disposition = quote(f'inline; filename="{path.split("/")[-1]}"', safe="")
-            location = self.signed("GET", entry.sha256) + f"&response-content-disposition={disposition}"
+            location = f"{self.storage_url}/repos/{entry.sha256}?response-content-disposition={disposition}"
             return Answer(302, b"", headers | {"Accept-Ranges": "bytes", "Location": location})
         location = f"/api/resolve-cache/models/{repo}/{commit.sha}/{quote(path)}?etag={quote(entry.etag)}"
         return Answer(307, b"", headers | {"Location": location})
@@ -216,21 +211,12 @@ class Routes:
             raise missing
         return commit, commit.files[path]
 
-    def signed(self, method: str, sha256: str) -> str:
-        """Return the signed URL of the storage host that allows one HTTP method for one blob."""
-        return f"{self.storage_url}/repos/{sha256}?signature={self._signature(method, sha256)}"
-
-    def _signature(self, method: str, sha256: str) -> str:
-        return hmac.new(b"local hub", f"{method} {sha256}".encode(), "sha256").hexdigest()[:32]
-
     def answer_storage(self, request: Request) -> Answer:
-        """Answer a request to the storage host, which checks signatures of URLs instead of tokens, and digests of
-        uploads."""
-        method = "GET" if request.method == "HEAD" else request.method
+        """Answer a request to the storage host, which checks the digests of uploads."""
         sha256 = request.path.rsplit("/", 1)[-1]
-        if request.query.get("signature") != [self._signature(method, sha256)]:
-            return Answer(403, b"<Error><Code>SignatureDoesNotMatch</Code></Error>")
-        if method == "PUT":
+        if "authorization" in request.headers:
+            return Answer(400, b"<Error><Code>InvalidArgument</Code></Error>")
+        if request.method == "PUT":
             if hashlib.sha256(request.body).hexdigest() != sha256:
                 return Answer(400, b"<Error><Code>BadDigest</Code></Error>")
             self.storage.blobs[sha256] = request.body
@@ -290,19 +276,9 @@ class Routes:
         for one in request.json()["objects"]:
             about: dict[str, Any] = {"oid": one["oid"], "size": one["size"], "authenticated": True}
             if one["oid"] not in self.storage.blobs:
-                verify = {"href": f"{self.url}/{repo}.git/info/lfs/objects/verify", "header": {}}
-                about["actions"] = {"upload": {"href": self.signed("PUT", one["oid"])}, "verify": verify}
+                about["actions"] = {"upload": {"href": f"{self.storage_url}/repos/{one['oid']}"}}
             objects.append(about)
         return answer_json({"transfer": "basic", "objects": objects})
-
-    @route("POST", f"/{_REPO}\\.git/info/lfs/objects/verify")
-    def lfs_verify(self, request: Request, token: Token | None, repo: str) -> Answer:
-        self.see(repo, token)
-        self.propose(token)
-        asked = request.json()
-        if len(self.storage.blobs.get(asked["oid"], b"")) != asked["size"]:
-            raise Refused(404, "The object is not there, or not of this size")
-        return answer_json({})
 
     @route("POST", f"/api/models/{_REPO}/commit/{_REVISION}")
     def commit(self, request: Request, token: Token | None, repo: str, revision: str) -> Answer:
@@ -319,10 +295,9 @@ class Routes:
                 changes[value["path"]] = self.storage.entry(base64.b64decode(value["content"], validate=True))
             elif item["key"] == "lfsFile":
                 changes[value["path"]] = self.storage.entry(self.storage.blobs[value["oid"]], lfs=True)
-            elif item["key"] == "deletedFile":
-                changes[value["path"]] = None
             else:
-                changes[value["path"].rstrip("/") + "/"] = None
+                assert item["key"] == "deletedFile"
+                changes[value["path"]] = None
         with self.storage.lock:
             number = 1 + sum(ref.startswith("refs/pr/") for ref in self.storage.repository(repo).refs)
             new_ref = f"refs/pr/{number}" if propose else None

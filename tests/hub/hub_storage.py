@@ -144,7 +144,7 @@ class Storage:
         parent: str | None = None,
         new_ref: str | None = None,
     ) -> Commit:
-        """Add one commit to `revision`: an Entry writes a file, None removes one (or a folder, named with a `/`).
+        """Add one commit to `revision`: an Entry writes a file, None removes one.
 
         With `new_ref` the commit goes there and `revision` is unchanged. Raises Refused (412) if `parent` is not the
         revision's commit, and Missing for the removal of a missing file.
@@ -165,12 +165,8 @@ def _changed(files: Mapping[str, Entry], changes: Mapping[str, Entry | None]) ->
     for path, entry in changes.items():
         if entry is not None:
             changed[path] = entry
-            continue
-        gone = [p for p in changed if p == path or (path.endswith("/") and p.startswith(path))]
-        if not gone:
+        elif changed.pop(path, None) is None:
             raise Missing("EntryNotFound", f"A file with the name {path} does not exist")
-        for one in gone:
-            del changed[one]
     return changed
 
 

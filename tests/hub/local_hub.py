@@ -2,12 +2,12 @@
 
     with LocalHub() as hub:
         hub.commit("user/repo", {"tokenizer.json": data})
-        hub.fail(drop_body(0.5), path="tokenizer.json")
+        hub.fail(Fault("drop body"), path="tokenizer.json")
         subprocess.run([...], env=hub.environment(home))
         assert hub.asked("GET", "tokenizer.json")
 
 It has only models, no Xet, and two users. Two servers replace the hosts of huggingface.co: `hub.url`, and one for LFS
-files, which has signed URLs and never sees a token.
+files, which refuses a token.
 """
 
 from __future__ import annotations
@@ -103,12 +103,7 @@ class LocalHub:
         self.storage.create(repo, private=private, gated=gated)
 
     def commit(
-        self,
-        repo: str,
-        files: Mapping[str, bytes | None],
-        *,
-        revision: str = "main",
-        title: str = "A commit of a test",
+        self, repo: str, files: Mapping[str, bytes | None], *, revision: str = "main", title: str = "A commit of a test"
     ) -> str:
         """Commit these files; None as contents removes a file. Creates the repository and the branch if necessary.
         Returns the commit's id."""

@@ -1,17 +1,22 @@
-"""Opening a tokenizer from a Hub repository that has a cartridge, with transformers and without."""
+"""Opening a tokenizer from a Hub repository that has a cartridge: with transformers, without, and in the playground."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import tokenizers
 
-from tests.hub.hub_client import run_client
+from tests.hub.hub_client import run_client, start_client
 from tests.hub.hub_tokenizers import repository
 from tests.hub.local_hub import LocalHub
+from tests.playground.client import Client, request_fields
 
 pytest.importorskip("huggingface_hub")
 
@@ -93,3 +98,29 @@ print(json.dumps([facts(tokenizer) for tokenizer in said]))
     assert found[:2] == [online[0], bare]
     assert found[2][3] == wanted
     assert len(hub.requests) == asked
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_the_playground(hub: LocalHub, home: Path, gpt2_like: Path, llama3_like: Path) -> None:
+    """Requests to the Hub have the repositories' names, and never the user's text."""
+    text = "secretive quick brown foxes"
+    hub.commit("user/first", repository(gpt2_like))
+    hub.commit("user/second", repository(llama3_like))
+    process: Any = start_client(hub, ["-m", "crayon_hf", "playground", "user/first", "--text", text], home)
+    address = process.stdout.readline().strip()
+
+    place = urlsplit(address)
+    client = Client(SimpleNamespace(server_port=place.port, token=place.path.strip("/")))
+    assert "user/missing" in client.ask("open", {"name": "user/missing"})["error"]
+    assert client.ask("open", {"name": "user/second"}) == {}
+    before = len(hub.requests)
+    fields = request_fields(text, "user/first", "user/second")
+    answer = client.ask("encode", fields)
+    for number, (panel, source) in enumerate(zip(answer["panels"], (gpt2_like, llama3_like), strict=True)):
+        assert [row[0] for row in panel["rows"]] == tokenizers.Tokenizer.from_file(str(source)).encode(text).ids
+        assert client.ask("check", fields | {"panel": number})["same"]
+    assert len(hub.requests) == before  # the reference opens the downloaded files
+    assert not any("secretive" in str(vars(request)) for request in hub.requests)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=600) == 130

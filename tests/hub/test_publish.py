@@ -17,7 +17,7 @@ from crayon_hf import _core
 from crayon_hf.hub import reports
 from crayon_hf.hub_access import staging
 from crayon_hf.parity.report.model import Report
-from tests.hub.hub_client import run_client
+from tests.hub.hub_client import failure, run_client
 from tests.hub.local_hub import LocalHub
 from tests.parity.report_samples import agreeing, differing
 
@@ -73,12 +73,6 @@ def publish(hub: LocalHub, home: Path) -> Publish:
     return run
 
 
-def failure(done: CompletedProcess[str], code: int = 1) -> str:
-    assert (done.returncode, done.stdout) == (code, ""), done
-    assert "Traceback" not in done.stderr
-    return done.stderr.splitlines()[-1].removeprefix("crayon-hf: error: ")
-
-
 def card_of(hub: LocalHub, revision: str = "main") -> tuple[dict[str, object], str]:
     text = hub.read(REPO, "README.md", revision=revision).decode()
     _, block, body = text.split("---\n", 2)
@@ -116,9 +110,8 @@ def test_a_new_repository(hub: LocalHub, publish: Publish, source: Path, tmp_pat
     assert hub.read(REPO, "crayon-hf/speed.png").startswith(b"\x89PNG")
     assert b"<svg" in hub.read(REPO, "crayon-hf/speed.svg")
     assert b"<html" in hub.read(REPO, "crayon-hf/parity.html").lower()
-    assert card_of(hub)[0] | {"tags": ()} == {
-        **{"library_name": "crayon-hf", "license": "apache-2.0", "base_model": "somebody/model", "tags": ()}
-    }
+    of_source = {"license": "apache-2.0", "base_model": "somebody/model"}
+    assert card_of(hub)[0] | {"tags": ()} == {"library_name": "crayon-hf", **of_source, "tags": ()}
     assert not hub.storage.repository(REPO).private
 
 
@@ -128,7 +121,7 @@ def test_what_a_repository_has_stays(hub: LocalHub, publish: Publish, source: Pa
     there = {"README.md": readme, "model.safetensors": b"\0weights", "config.json": b"{}", "notes.txt": b"x"}
     there["tokenizer.json"] = (source / "tokenizer.json").read_bytes()
     before = hub.commit(REPO, there)
-    publish(REPO, "--report", report)
+    publish(REPO, "--report", report, "--license", "mit")
     head = hub.head(REPO)
     assert head.parent == before
     assert sorted(hub.files(REPO)) == sorted([*OURS, *there.keys() - {"README.md"}])  # no tokenizer_config.json
@@ -187,19 +180,46 @@ def test_private(hub: LocalHub, publish: Publish, source: Path, report: str) -> 
     arguments = ["--from", str(source), "--report", report, "--private"]
     publish("tokenizer", *arguments)  # a name without an owner is the user's
     assert hub.storage.repository(REPO).private
-    hub.create("user/public")
-    message = failure(publish("user/public", *arguments, check=False))
-    assert "user/public exists and is public" in message
-    assert hub.files("user/public") == []
 
 
 # -- refusals
 
 
 @pytest.mark.slow
-def test_without_a_token(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
-    assert "hf auth login" in failure(publish(REPO, "--from", str(source), "--report", report, check=False, token=None))
+@pytest.mark.parametrize(
+    ("readme", "origin", "options", "says"),
+    [
+        (b"text\n", "{source}", ["--private"], f"{REPO} exists and is public"),
+        (b"---\na: [\n---\ntext\n", "{source}", [], "README.md"),
+        (b"---\nlicense: mit\n---\n", "{source}", ["--license", "apache-2.0"], "license: mit"),
+        (b"text\n", REPO, [], "no tokenizer"),
+        (b"text\n", "./nothing/here/at/all", [], "No such file"),
+    ],
+)
+def test_what_is_refused(
+    hub: LocalHub,
+    publish: Publish,
+    source: Path,
+    report: str,
+    readme: bytes,
+    origin: str,
+    options: list[str],
+    says: str,
+) -> None:
+    before = hub.commit(REPO, {"README.md": readme})
+    arguments = [REPO, "--from", origin.format(source=source), "--report", report, *options]
+    assert says in failure(publish(*arguments, check=False))
+    assert hub.head(REPO).sha == before
+
+
+@pytest.mark.slow
+def test_an_ignored_file_and_a_missing_token(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
+    arguments = [REPO, "--from", str(source), "--report", report]
+    assert "hf auth login" in failure(publish(*arguments, check=False, token=None))
     assert not hub.exists(REPO)
+    before = hub.commit(REPO, {".gitignore": b"*.dat\n"})
+    assert ".gitignore" in failure(publish(*arguments, check=False))
+    assert hub.head(REPO).sha == before
 
 
 @pytest.mark.slow
@@ -222,34 +242,6 @@ def test_a_report_that_does_not_vouch_for_it(source: Path, tmp_path: Path) -> No
             crayon_hf.publish(REPO, source, report=file, dry_run=tmp_path / "dry")
         assert "parity" in str(raised.value)
     assert not (tmp_path / "dry").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [".gitignore", "README.md"])
-def test_what_the_repository_has_is_in_the_way(
-    name: str, hub: LocalHub, publish: Publish, source: Path, report: str
-) -> None:
-    before = hub.commit(REPO, {name: {".gitignore": b"*.dat\n", "README.md": b"---\na: [\n---\ntext\n"}[name]})
-    message = failure(publish(REPO, "--from", str(source), "--report", report, check=False))
-    assert name in message
-    assert hub.head(REPO).sha == before
-
-
-@pytest.mark.slow
-def test_a_license_that_contradicts(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
-    before = hub.commit(REPO, {"README.md": b"---\nlicense: mit\n---\n"})
-    arguments = [REPO, "--from", str(source), "--report", report, "--license"]
-    assert "license: mit" in failure(publish(*arguments, "apache-2.0", check=False))
-    assert hub.head(REPO).sha == before
-    publish(*arguments, "mit")
-    assert card_of(hub)[0]["license"] == "mit"
-
-
-@pytest.mark.slow
-def test_a_source_without_a_tokenizer(hub: LocalHub, publish: Publish) -> None:
-    hub.commit(REPO, {"README.md": b"text\n", "model.safetensors": b"weights"})
-    assert "no tokenizer" in failure(publish(REPO, check=False))
-    assert "No such file" in failure(publish(REPO, "--from", "./nothing/here/at/all", check=False))
 
 
 # -- other sources

@@ -13,7 +13,7 @@ import tokenizers
 
 from crayon_hf import HubError
 from crayon_hf.hub_access import client
-from tests.hub.hub_client import run_client
+from tests.hub.hub_client import failure, run_client
 from tests.hub.hub_tokenizers import repository, with_token
 from tests.hub.local_hub import LocalHub
 from tests.support.versions import before_1
@@ -44,14 +44,9 @@ class Client:
     def fails(self, *arguments: str, **options: Any) -> str:
         """Return the one-line message of a pull that fails. The directory of profiles must be unchanged."""
         before = self.seen()
-        done = self.run("pull", *arguments, **options)
-        assert done.returncode == 1, done
-        assert done.stdout == ""
-        line: str = done.stderr.splitlines()[-1]
-        assert line.startswith("crayon-hf: error: ")
-        assert "Traceback" not in done.stderr
+        message = failure(self.run("pull", *arguments, **options))
         assert self.seen() == before
-        return line
+        return message
 
     def script(self, code: str, **options: Any) -> Any:
         """Run a program and return its output, parsed as JSON. It has `crayon_hf` and `outcome`."""
@@ -213,9 +208,7 @@ def test_without_a_package(user: Client, package: str, command: str) -> None:
         from crayon_hf.cli import main
         sys.exit(main([{command!r}, "user/mine"]))
     """
-    done = run_client(user.hub, code, user.home)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert f"needs {package}" in done.stderr
+    assert f"needs {package}" in failure(run_client(user.hub, code, user.home))
     assert user.hub.requests == []
 
 

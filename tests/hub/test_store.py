@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
@@ -186,21 +187,12 @@ def test_a_name_that_another_directory_has(
 # -- at every moment
 
 
-def start(function: Callable[[], Any]) -> int:
-    """Start a child that runs the function. Its exit status is 0 if the function returns."""
-    child = os.fork()
-    if child == 0:
-        try:
-            function()
-            os._exit(0)
-        except BaseException:
-            os._exit(1)
-    return child
-
-
-def in_a_child(function: Callable[[], Any]) -> int:
-    """Run the function in a child and return its exit status."""
-    return os.waitstatus_to_exitcode(os.waitpid(start(function), 0)[1])
+def in_a_child(function: Callable[[], Any]) -> int | None:
+    """Run the function in a forked child and return its exit status."""
+    child = multiprocessing.get_context("fork").Process(target=function)
+    child.start()
+    child.join()
+    return child.exitcode
 
 
 @pytest.mark.slow

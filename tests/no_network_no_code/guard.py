@@ -48,14 +48,8 @@ def run(program: str, *arguments: Any, cwd: Path, prefix: tuple[str, ...] = (), 
     script.parent.mkdir(exist_ok=True)
     script.write_text(PROGRAM + program, encoding="utf-8")
     command = [*prefix, sys.executable, str(script), *map(str, arguments)]
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env={**passed, "HF_HOME": str(cwd.parent / "huggingface"), **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=1200,
-    )
+    given = {**passed, "HF_HOME": str(cwd.parent / "huggingface"), **environment}
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    done = subprocess.run(command, cwd=cwd, env=given, timeout=1200, **streams)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout

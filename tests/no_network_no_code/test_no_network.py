@@ -87,29 +87,22 @@ OF_THE_CLIENT = "/api/agent-harnesses"
 """huggingface_hub's own daily request, for its User-Agent, unless HF_HUB_DISABLE_TELEMETRY is set."""
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    path = tmp_path / "home"
-    path.mkdir()
-    return path
-
-
 @pytest.mark.slow
-def test_what_the_hub_is_asked(tmp_path: Path, home: Path, gpt2_like: Path) -> None:
+def test_what_the_hub_is_asked(tmp_path: Path, gpt2_like: Path) -> None:
     """The Hub gets only requests for the repository that the caller names, and no usage report, although no setting
     disables reports."""
     pytest.importorskip("huggingface_hub")
     with LocalHub() as hub:
         hub.create("user/plain")
         hub.commit("user/plain", repository(gpt2_like))
-        environment = hub.environment(home)
+        environment = hub.environment(tmp_path)
         for name in ("HF_HUB_DISABLE_TELEMETRY", "HF_HUB_DISABLE_UPDATE_CHECK", "DO_NOT_TRACK"):
             environment.pop(name, None)
 
         def asked_by(program: str, **more: str) -> set[str]:
             hub.requests.clear()
             run = [sys.executable, "-c", program]
-            subprocess.run(run, env={**environment, **more}, cwd=home, check=True, stdin=subprocess.DEVNULL)
+            subprocess.run(run, env={**environment, **more}, cwd=tmp_path, check=True, stdin=subprocess.DEVNULL)
             return {request.target.partition("?")[0] for request in hub.requests}
 
         def is_of_the_repository(target: str) -> bool:

@@ -140,12 +140,5 @@ def hostile() -> Report:
     return replace(report, suites=(*report.suites, long))
 
 
-SAMPLES = {
-    "agreeing": agreeing,
-    "differing": differing,
-    "failing": failing,
-    "plain": plain,
-    "empty": empty,
-    "hostile": hostile,
-}
+SAMPLES = {make.__name__: make for make in (agreeing, differing, failing, plain, empty, hostile)}
 """The functions above that make a report, by name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +29,24 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, *arguments: str) -> tuple[Bench, str]:
-    kept = tmp_path / "figures.json"
-    options = ["--rounds", "1", "--threads", "1", "--megabytes", "0.05", "--json", str(kept)]
-    assert main([*arguments, *options]) == 0
-    tables = capsys.readouterr().out
-    bench = Bench.from_json(json.loads(kept.read_text(encoding="utf-8")))
-    assert to_markdown(bench) == tables
-    return bench, tables
+@pytest.fixture
+def run(text: Path, gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Report]:
+    """A function that runs scenarios with engines, and returns the report."""
+
+    def run(scenarios: str, *engines: str) -> Report:
+        kept = tmp_path / "figures.json"
+        options = ["--rounds", "1", "--threads", "1", "--megabytes", "0.05", "--json", str(kept), "--text", str(text)]
+        assert main([str(gpt2_like), *options, "--scenario", scenarios, "--engines", ",".join(engines)]) == 0
+        bench = Bench.from_json(json.loads(kept.read_text(encoding="utf-8")))
+        assert to_markdown(bench) == capsys.readouterr().out
+        (report,) = bench.reports
+        return report
+
+    return run
 
 
-def test_a_file_and_a_corpus(text: Path, gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--text", str(text), "--scenario", "file,corpora", "--engines", "crayon"]
-    bench, _ = run(capsys, tmp_path, str(gpt2_like), *options)
-    (report,) = bench.reports
+def test_a_file_and_a_corpus(run: Callable[..., Report]) -> None:
+    report = run("file,corpora", "crayon")
     figures = {(figure.scenario, figure.engine): figure for figure in report.figures}
     assert sorted(figures) == [
         (scenario, engine)
@@ -52,21 +57,12 @@ def test_a_file_and_a_corpus(text: Path, gpt2_like: Path, tmp_path: Path, capsys
     assert all(standing.exact(name) for standing in report.standings.values() for name in report.texts)
 
 
-def test_a_server(
-    text: Path, gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server(run: Callable[..., Report], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"PROMPTS": {50: 2, 20_000: 1}, "STREAMS": 4, "STEPS": 10, "WORKERS": 2}.items():
         monkeypatch.setattr(jobs, name, value)
-    options = ["--text", str(text), "--scenario", "server", "--engines", "crayon"]
-    bench, _ = run(capsys, tmp_path, str(gpt2_like), *options)
-    (report,) = bench.reports
-    units = {
-        "prompt of 50 tokens": "\u00b5s",
-        "prompt of 20,000 tokens": "\u00b5s",
-        "a step of 4 streams": "\u00b5s",
-        "start to first token": "\u00b5s",
-        "each of 2 workers": "MB",
-    }
+    report = run("server", "crayon")
+    times = ("prompt of 50 tokens", "prompt of 20,000 tokens", "a step of 4 streams", "start to first token")
+    units = dict.fromkeys(times, "\u00b5s") | {"each of 2 workers": "MB"}
     for engine in ("crayon", "tokenizers"):
         found = [figure for figure in report.figures if figure.engine == engine]
         assert {figure.text.partition(", ")[2]: figure.unit for figure in found} == units
@@ -75,11 +71,9 @@ def test_a_server(
     assert report.same_ids
 
 
-def test_first_openings(text: Path, gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_first_openings(run: Callable[..., Report]) -> None:
     engines = ("crayon", "no_cartridge", "no_cache")
-    options = ["--text", str(text), "--scenario", "first-opening", "--engines", ",".join(engines)]
-    bench, _ = run(capsys, tmp_path, str(gpt2_like), *options)
-    (report,) = bench.reports
+    report = run("first-opening", *engines)
     assert sorted(figure.engine for figure in report.figures) == sorted(["transformers", *engines])
     assert all(figure.unit == "ms" and figure.rounds[0] > 0 for figure in report.figures)
     assert all(report.standings[figure.engine].exact(figure.text) for figure in report.figures)

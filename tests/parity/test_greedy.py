@@ -1,11 +1,16 @@
-"""The count of lines and tokens in which longest match agrees with merging: right for lines counted by hand."""
+"""Longest match beside merging: the count of lines and tokens that agree, and ``crayon-hf parity --greedy``."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import tokenizers
 
 from crayon_hf import Tokenizer
 from crayon_hf.parity import greedy
+from tests.cli.shell import failure, good
+from tests.support.command import call
 
 
 def test_counted_by_hand() -> None:
@@ -24,3 +29,16 @@ def test_counted_by_hand() -> None:
     assert found.tokens_equal == 0 + 3 + 1 + 1
     assert found.to_json()["lines_equal_share"] == 0.5
     assert found.to_json()["tokens_equal_share"] == 5 / 9
+
+
+def test_the_command(gpt2_like: Path, text: Path, tmp_path: Path) -> None:
+    words = ("parity", "--greedy", gpt2_like, "--text")
+    (found,) = json.loads(good(call(*words, text, "--rounds", "2", "--json", "-")))["texts"]
+    assert (found["text"], found["lines"], found["bytes"]) == ("own", 200, text.stat().st_size)
+    assert {name: len(rates) for name, rates in found["speeds"].items()} == {"greedy": 2, "exact": 2, "tokenizers": 2}
+    table = good(call(*words, text, "--rounds", "0"))
+    assert "| text | lines equal | tokens equal | tokens, greedy / exact |" in table
+    assert "expected one of tokenizers, llama.cpp" in failure(call(*words, text, "--beside", "x"))
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert "empty.txt is empty" in failure(call(*words, tmp_path / "empty.txt"))
+    assert "cannot be combined" in failure(call("parity", "--greedy", "--html", "x"), 2)

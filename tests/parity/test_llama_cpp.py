@@ -21,14 +21,11 @@ def file(tmp_path: Path, gpt2_like: Path) -> Path:
     """A GGUF file with files of test vectors (texts and their ids) beside it."""
     path = tmp_path / "own.gguf"
     path.write_bytes(to_gguf(convert(gpt2_like)).data)
-    write_vectors(path, Tokenizer.from_file(path))
-    return path
-
-
-def write_vectors(path: Path, tokenizer: Tokenizer) -> None:
+    tokenizer = Tokenizer.from_file(path)
     rows = [tokenizer.encode(text, add_special_tokens=False).ids for text in TEXTS]
     Path(f"{path}.inp").write_bytes("\n__ggml_vocab_test__\n".join(TEXTS).encode())
     Path(f"{path}.out").write_text("\n".join(" ".join(map(str, row)) for row in rows) + "\n")
+    return path
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +18,7 @@ from crayon_hf.parity.report.markdown import to_markdown
 from crayon_hf.util.markdown import escaped
 from crayon_hf.util.page.words import visible
 from tests.parity.report_samples import HOSTILE, SAMPLES, agreeing, filled
+from tests.support.browser import opened
 from tests.support.pages import Page
 
 ADDRESSES = {"href", "src", "srcset", "action", "formaction", "data", "poster", "xlink:href", "background", "cite"}
@@ -159,3 +162,44 @@ def test_aligned_runs_are_the_two_values(ours: str, reference: str) -> None:
 )
 def test_what_differs_is_whole_and_alone(ours: str, reference: str, differing: tuple[str, str]) -> None:
     assert [(run.ours, run.reference) for run in align(ours, reference) if not run.equal] == [differing]
+
+
+# -- in a browser
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("report pages")
+    for name, make in SAMPLES.items():
+        (directory / f"{name}.html").write_text(to_html(make()), encoding="utf-8")
+    return directory
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("denied", [False, True])
+@pytest.mark.parametrize("name", ["agreeing", "hostile"])
+def test_the_command_is_copied_by_keyboard(browser: Any, pages: Path, name: str, denied: bool) -> None:
+    """The report's command is copied with the browser's clipboard interface, and if `denied` without it."""
+    with opened(browser, pages / f"{name}.html") as page:
+        if denied:
+            page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+        focus_by_tab(page, "copy")
+        page.keyboard.press("Enter")
+        page.get_by_text("Copied", exact=True).wait_for()
+        assert page.evaluate("document.activeElement.id") == "copy"
+        page.evaluate("document.body.prepend(Object.assign(document.createElement('textarea'), { id: 'paste' }))")
+        page.locator("#paste").focus()
+        page.keyboard.press("Control+V")
+        pasted = page.locator("#paste").input_value()
+        assert pasted == page.locator("#command").text_content()
+        if name != "hostile":
+            assert pasted == SAMPLES[name]().command
+
+
+def focus_by_tab(page: Any, name: str) -> None:
+    """Press Tab until the element with the id `name` has the focus."""
+    for _ in range(300):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == name:
+            return
+    pytest.fail(f"#{name} is not reached by Tab")

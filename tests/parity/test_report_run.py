@@ -58,12 +58,8 @@ def test_a_difference_has_its_smallest_input(gpt2_like: Path, stand_in: ModuleTy
     assert (shown.suite, shown.smallest) == ("strings", (r"\xe91",))
     assert shown.fields[0].field == "ids"
     assert shown.fields[0].ours.startswith("[0, ")
-    assert any(
-        "not the same" in note
-        for note in make_report(
-            str(gpt2_like), **{**SMALL, "strings": 400, "speed": True, "ours": "parity_stand_in:wrong_ids"}
-        ).notes
-    )
+    options = {**SMALL, "strings": 400, "speed": True, "ours": "parity_stand_in:wrong_ids"}
+    assert any("not the same" in note for note in make_report(str(gpt2_like), **options).notes)
 
 
 def test_a_crash_is_a_failure_of_its_suites(gpt2_like: Path, stand_in: ModuleType, text: Path) -> None:
@@ -153,18 +149,27 @@ def repository(gpt2_like: Path, tmp_path: Path) -> Path:
     return tmp_path / "repository"
 
 
-def test_certify(repository: Path, text: Path, capfd: Any) -> None:
-    cartridge = repository / "tokenizer.dat"
-    before = cartridge.read_bytes()
-    options = ["--strings", 40, "--text", text, "--no-speed", "--certify", "--json", repository / "r.json"]
+@pytest.mark.parametrize("has_cartridge", [True, False])
+def test_certify(repository: Path, text: Path, capfd: Any, has_cartridge: bool) -> None:
+    """The certificate goes into the cartridge, which is made if the directory has none. Other bytes stay."""
+    cartridge, saved = repository / "tokenizer.dat", text.with_name("r.json")
+    before = {path.name: path.read_bytes() for path in repository.iterdir()}
+    if not has_cartridge:
+        cartridge.unlink()
+    options = ["--strings", 40, "--text", text, "--no-speed", "--certify", "--json", saved]
     for _ in range(2):  # a report and a certificate can be replaced
         assert command(repository, *options) == 0
-    plain = json.loads(_core.Engine.open(str(cartridge), verify=True).certificate or "")
-    report = Report.from_json((repository / "r.json").read_bytes())
+        said = capfd.readouterr().out
+        assert f"\nall agree with tokenizers {version('tokenizers')}: " in said
+        assert f"wrote the certificate into {cartridge}" in said
+    engine = _core.Engine.open(str(cartridge), verify=True)
+    plain = json.loads(engine.certificate or "")
+    report = Report.from_json(saved.read_bytes())
     assert plain["schema"] == "crayon-hf/parity-certificate/1"
     assert (plain["inputs"], plain["command"]) == (report.inputs, report.command)
-    assert _core.with_certificate(cartridge.read_bytes(), None) == before
-    capfd.readouterr()
+    assert plain["source_digest"] == engine.source_digest
+    found = {path.name: path.read_bytes() for path in repository.iterdir()}
+    assert found | {cartridge.name: _core.with_certificate(cartridge.read_bytes(), None)} == before
     assert main(["info", "-t", str(cartridge)]) == 0
     assert f"agreed with tokenizers {version('tokenizers')} on {report.inputs:,} inputs" in capfd.readouterr().out
 
@@ -172,45 +177,27 @@ def test_certify(repository: Path, text: Path, capfd: Any) -> None:
 FEW = ["--strings", 4, "--tokens", 0, "--no-speed"]
 
 
-@pytest.fixture
-def plain(gpt2_like: Path, tmp_path: Path) -> Path:
-    """A directory that has only a tokenizer.json."""
-    (tmp_path / "plain").mkdir()
-    shutil.copy(gpt2_like, tmp_path / "plain" / "tokenizer.json")
-    return tmp_path / "plain"
-
-
-def test_a_directory_without_a_cartridge_gets_a_certified_one(plain: Path, text: Path, capfd: Any) -> None:
-    before = (plain / "tokenizer.json").read_bytes()
-    assert command(plain, *FEW, "--text", text, "--certify") == 0
-    assert f"wrote the certificate into {plain}/tokenizer.dat" in capfd.readouterr().out
-    engine = _core.Engine.open(str(plain / "tokenizer.dat"), verify=True)
-    assert engine.source_digest == hashlib.sha256(before).hexdigest()
-    assert json.loads(engine.certificate or "")["source_digest"] == engine.source_digest
-    assert sorted(os.listdir(plain)) == ["tokenizer.dat", "tokenizer.json"]
-    assert (plain / "tokenizer.json").read_bytes() == before
-    assert command(plain, *FEW, "--text", text, "--certify") == 0  # again, with the existing certificate
-
-
 def test_a_directory_stays_as_it_was_without_a_certificate(
-    plain: Path, text: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
+    repository: Path, text: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the run ends with a difference, an error or an interrupt, it leaves no cartridge in the directory."""
+    (repository / "tokenizer.dat").unlink()
+    before = set(os.listdir(repository))
 
     def interrupted(*_: object, **__: object) -> None:
-        assert sorted(os.listdir(plain)) == ["tokenizer.dat", "tokenizer.json"]
+        assert set(os.listdir(repository)) == before | {"tokenizer.dat"}
         raise KeyboardInterrupt
 
-    assert "regular expressions of tiktoken" in refused(capfd, plain, *FEW, "--against", "tiktoken", "--certify")
-    assert os.listdir(plain) == ["tokenizer.json"]
+    assert "regular expressions of tiktoken" in refused(capfd, repository, *FEW, "--against", "tiktoken", "--certify")
+    assert set(os.listdir(repository)) == before
     monkeypatch.setattr(run, "make_report", interrupted)
-    assert command(plain, *FEW, "--text", text, "--certify") == 130
-    assert os.listdir(plain) == ["tokenizer.json"]
+    assert command(repository, *FEW, "--text", text, "--certify") == 130
+    assert set(os.listdir(repository)) == before
     monkeypatch.setattr(run, "make_report", lambda *_, **__: differing())
-    assert command(plain, *FEW, "--text", text, "--certify") == 1
+    assert command(repository, *FEW, "--text", text, "--certify") == 1
     assert "no certificate was written" in capfd.readouterr().out
-    assert os.listdir(plain) == ["tokenizer.json"]
-    assert "would overwrite an input" in refused(capfd, plain, "--certify", "--json", plain / "tokenizer.dat")
+    assert set(os.listdir(repository)) == before
+    assert "would overwrite an input" in refused(capfd, repository, "--certify", "--json", repository / "tokenizer.dat")
 
 
 def refused(capfd: Any, *arguments: object) -> str:

@@ -47,9 +47,12 @@ def test_a_tokenizer_json(gpt2_like: Path, tmp_path: Path) -> None:
 def test_a_directory_has_its_cartridge(repository: Path, tmp_path: Path) -> None:
     for against in ("tokenizers", "transformers"):
         subject = found(repository, against, tmp_path)
-        assert (subject.name, subject.vocabulary.kind) == ("repository", against)
-        assert subject.cartridge == repository / "tokenizer.dat"
-    assert found(repository, "", tmp_path).vocabulary.ours == str(repository / "tokenizer.dat")
+        assert (subject.vocabulary.kind, subject.cartridge) == (against, repository / "tokenizer.dat")
+    for target in (repository, repository / "tokenizer.dat"):
+        subject = found(target, "", tmp_path)
+        assert (subject.name, subject.vocabulary.path) == ("repository", repository / "tokenizer.json")
+        assert subject.vocabulary.ours == str(subject.cartridge) == str(repository / "tokenizer.dat")
+        assert subject.vocabulary.open_ours().engine_report()["cartridge"] == subject.vocabulary.ours
     (repository / "tokenizer.dat").unlink()
     subject = found(repository, "", tmp_path)
     assert (subject.cartridge, subject.vocabulary.ours) == (None, "")
@@ -60,14 +63,6 @@ def test_a_cartridge_of_another_file_is_refused(repository: Path, qwen_like: Pat
     for target in (repository, repository / "tokenizer.dat"):
         with pytest.raises(TargetError, match="was compiled from"):
             found(target, "", tmp_path)
-
-
-def test_a_cartridge_is_what_ours_opens(repository: Path, tmp_path: Path) -> None:
-    subject = found(repository / "tokenizer.dat", "", tmp_path)
-    assert subject.name == "repository"
-    assert subject.vocabulary.ours == str(subject.cartridge) == str(repository / "tokenizer.dat")
-    assert subject.vocabulary.path == repository / "tokenizer.json"
-    assert subject.vocabulary.open_ours().engine_report()["cartridge"] == str(repository / "tokenizer.dat")
 
 
 def test_a_cartridge_of_ranks_has_tiktoken_as_its_reference(ranks: Path, tmp_path: Path) -> None:
@@ -82,23 +77,18 @@ def test_a_cartridge_of_ranks_has_tiktoken_as_its_reference(ranks: Path, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("against", "says"),
+    ("target", "against", "says"),
     [
-        ("tiktoken", "--against tokenizers"),
-        ("sentencepiece", "--against tokenizers"),
-        ("transformers", "give its directory"),
-        ("tokenisers", "expected one of tiktoken"),
+        ("{json}", "tiktoken", "--against tokenizers"),
+        ("{json}", "sentencepiece", "--against tokenizers"),
+        ("{json}", "transformers", "give its directory"),
+        ("{json}", "tokenisers", "expected one of tiktoken"),
+        *((target, "", "no tokenizer|No such file") for target in ("nonsense", "no/such.json", "no/such/directory")),
     ],
 )
-def test_what_means_nothing_is_said(gpt2_like: Path, tmp_path: Path, against: str, says: str) -> None:
+def test_what_is_refused(gpt2_like: Path, tmp_path: Path, target: str, against: str, says: str) -> None:
     with pytest.raises(TargetError, match=says):
-        found(gpt2_like, against, tmp_path)
-
-
-@pytest.mark.parametrize("target", ["nonsense", "no/such.json", "no/such/directory"])
-def test_what_is_not_there(tmp_path: Path, target: str) -> None:
-    with pytest.raises(TargetError, match=r"no tokenizer|No such file"):
-        found(target, "", tmp_path)
+        found(target.format(json=gpt2_like), against, tmp_path)
 
 
 # -- references

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from crayon_hf.cli.tokenizers import local_name
@@ -66,7 +67,7 @@ def served(*names: object, text: str = "") -> Iterator[Server]:
 class Client:
     """An HTTP client that sends the headers that the playground's page sends, unless told otherwise."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server | SimpleNamespace) -> None:
         self.server = server
         self.host = f"127.0.0.1:{server.server_port}"
         self.connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=600)

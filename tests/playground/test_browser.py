@@ -66,8 +66,12 @@ def scrolled(page: Any, column: int, least: int) -> list[int]:
     return ids
 
 
+def engine(path: Path) -> Any:
+    return Tokenizer.from_file(path)._current_engine()
+
+
 def ids_of(path: Path, text: str, special: bool = True, as_text: bool = False) -> list[int]:
-    found: list[int] = Tokenizer.from_file(path)._current_engine().encode_ids(text, special, as_text)
+    found: list[int] = engine(path).encode_ids(text, special, as_text)
     return found
 
 
@@ -116,10 +120,6 @@ def test_typing(browser: Any, server: Server, gpt2_like: Path, template_like: Pa
         page.get_by_role("switch").uncheck()
         becomes(page, "[...document.querySelectorAll('.checked')].some((each) => each.checkVisibility())", False)
         assert page.evaluate("document.documentElement.scrollWidth") == width
-
-
-def engine(path: Path) -> Any:
-    return Tokenizer.from_file(path)._current_engine()
 
 
 def test_options(browser: Any, server: Server, template_like: Path) -> None:
@@ -287,7 +287,7 @@ def test_the_static_page(browser: Any, gpt2_like: Path, tmp_path: Path) -> None:
     text = "an unlikely concatenation " * 300
     path = tmp_path / "page.html"
     good(call("inspect", "--html", path, "-t", gpt2_like, "--mode", "both", "--all", stdin=text))
-    exact = Tokenizer.from_file(gpt2_like)._current_engine()
+    exact = engine(gpt2_like)
     with opened(browser, path, viewport=size(1280)) as page:
         for column, ids in enumerate((exact.encode_ids(text), exact.greedy().encode_ids(text))):
             panel = page.locator(".tokens-panel").nth(column)

@@ -92,9 +92,8 @@ def test_every_token_has_steps(any_vocabulary: Path, wordpiece_like: Path, mode:
 
 def test_any_bytes(gpt2_like: Path) -> None:
     for mode in ("exact", "greedy"):
-        tokenization, derivations = derivations_of(
-            gpt2_like, b"the \xff" + 9 * b"\x80" + b" qu", mode, Options(is_bytes=True)
-        )
+        data = b"the \xff" + 9 * b"\x80" + b" qu"
+        tokenization, derivations = derivations_of(gpt2_like, data, mode, Options(is_bytes=True))
         for number, token in enumerate(tokenization.tokens):
             check(derivations.derive(number), token.id, False)
 

@@ -7,9 +7,9 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,8 @@ def test_answers_are_those_of_the_session(client: Client, gpt2_like: Path, text:
         fields = {"panel": 0, "token": 0}
         if path == "explain" and not text:
             continue
-        assert client.ask(path, request_fields(text, gpt2_like, **fields)) == getattr(session, path)(
-            make_request(text, gpt2_like, **fields)
-        )
+        expected = getattr(session, path)(make_request(text, gpt2_like, **fields))
+        assert client.ask(path, request_fields(text, gpt2_like, **fields)) == expected
 
 
 HOSTS = ("evil.example", "127.0.0.1", "127.0.0.1:1", "localhost", "[::1]:{port}", "127.0.0.1:{port}.evil", "", None)
@@ -174,23 +173,16 @@ def test_it_listens_on_this_machine_alone(server: Server) -> None:
 def test_many_at_once(server: Server, gpt2_like: Path, llama3_like: Path) -> None:
     """Concurrent requests each receive the answer for their own text."""
     wanted = {text: Session(local_name).encode(make_request(text, gpt2_like, llama3_like)) for text in TEXTS}
-    wrong: list[Any] = []
 
     def type_texts(start: int) -> None:
         client = Client(server)
         for number in range(30):
             text = TEXTS[(start + number) % len(TEXTS)]
-            if client.ask("encode", request_fields(text, gpt2_like, llama3_like)) != wanted[text]:
-                wrong.append(text)
-            if not client.ask("check", request_fields(text, gpt2_like, llama3_like, panel=number % 2))["same"]:
-                wrong.append(text)
+            assert client.ask("encode", request_fields(text, gpt2_like, llama3_like)) == wanted[text]
+            assert client.ask("check", request_fields(text, gpt2_like, llama3_like, panel=number % 2))["same"]
 
-    threads = [threading.Thread(target=type_texts, args=(start,)) for start in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(type_texts, range(6)))
 
 
 # -- the command
@@ -199,13 +191,8 @@ def test_many_at_once(server: Server, gpt2_like: Path, llama3_like: Path) -> Non
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_the_command(gpt2_like: Path, llama3_like: Path) -> None:
     """The command prints an address that answers, and exits with status 130 on Ctrl-C."""
-    process = subprocess.Popen(
-        [*COMMAND, "playground", gpt2_like, llama3_like, "--text", "x <b>"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
+    command = [*COMMAND, "playground", gpt2_like, llama3_like, "--text", "x <b>"]
+    process: Any = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     address = process.stdout.readline().decode().strip()
     with urllib.request.urlopen(address) as answer:
         data = embedded(answer.read().decode())

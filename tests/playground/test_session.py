@@ -59,9 +59,8 @@ def test_chunks_are_parts_of_the_whole(session: Session, wordpiece_like: Path, r
     whole = session.encode(make_request(text, *names))["panels"]
     parts: list[list[Any]] = [[], []]
     for first in range(0, 200, 3):
-        for part, panel in zip(
-            parts, session.encode(make_request(text, *names, first=first, count=3))["panels"], strict=True
-        ):
+        panels = session.encode(make_request(text, *names, first=first, count=3))["panels"]
+        for part, panel in zip(parts, panels, strict=True):
             part += panel["rows"]
     assert parts == [panel["rows"] for panel in whole]
 
@@ -214,10 +213,8 @@ def test_references_of_other_kinds(session: Session, shared: Path) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [
-        b"", b"{", b"[]", b"1", b"\xff", b"[" * 100_000, b'{"text": ' + b"1" * 5000 + b"}", b"null",
-    ],
-)  # fmt: skip
+    [b"", b"{", b"[]", b"1", b"\xff", b"[" * 100_000, b'{"text": ' + b"1" * 5000 + b"}", b"null"],
+)
 def test_invalid_json(data: bytes) -> None:
     with pytest.raises(BadRequestError, match=r"the request is|text is"):
         Request(data).query()

@@ -1,5 +1,5 @@
-"""The documentation lists every environment variable and error, and its drawings and examples equal the code's
-output."""
+"""The documentation lists every environment variable and error, its drawings and examples equal the code's output, and
+its links lead to files and headings."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import doctest
 import importlib
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote
 
 import pictures
 import pytest
@@ -69,12 +71,49 @@ def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.M
     finder = doctest.DocTestFinder()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     given = {"crayon_hf": crayon_hf}
-    for value in (
-        (module, crayon_hf.Encoding) if name == "crayon_hf.tokenizer.tokenizer" else (module,)
-    ):  # a compiled class
+    of_a_compiled_class = [crayon_hf.Encoding] if name == "crayon_hf.tokenizer.tokenizer" else []
+    for value in (module, *of_a_compiled_class):
         tests = [test for test in finder.find(value, name, extraglobs=given) if test.examples]
         assert tests
         for test in tests:
             runner.run(test)
     crayon_hf.uninstall()  # examples call install
     assert runner.failures == 0
+
+
+# -- relative links: the build of the site checks its own pages, but neither README nor links in HTML
+
+CARD = DOCS / "examples" / "card" / "README.md"
+"""A page that is left out: its links are relative to a repository on the Hub."""
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {CARD})
+CODE = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
+ADDRESS = re.compile(r"[a-z]+:")
+
+
+def links(page: Path) -> Iterator[str]:
+    """The relative links of a page."""
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    yield from (found for pair in LINK.findall(text) for found in pair if found and not ADDRESS.match(found))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings, as GitHub spells them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)}
+
+
+def broken(page: Path) -> list[str]:
+    """The relative links of a page whose target does not exist."""
+    found = []
+    for link in links(page):
+        path, _, anchor = unquote(link).partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page(page: Path) -> None:
+    assert broken(page) == []

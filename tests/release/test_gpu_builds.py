@@ -59,20 +59,14 @@ def build(tmp_path: Path, asked: str | None, **variables: str) -> tuple[dict[str
 
 
 @pytest.fixture
-def nvcc(tmp_path: Path) -> None:
+def programs(tmp_path: Path) -> None:
+    """Write a fake nvcc, which fails to compile, and a fake nvidia-smi, which reports a device."""
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "libcudart_static.a").touch()
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "nvcc").write_text(NVCC.replace("{top}", str(tmp_path)))
-    (tmp_path / "bin" / "nvcc").chmod(0o755)
-
-
-@pytest.fixture
-def nvidia_smi(tmp_path: Path) -> None:
-    """Write a fake nvidia-smi that reports a device."""
-    (tmp_path / "bin").mkdir(exist_ok=True)
-    (tmp_path / "bin" / "nvidia-smi").write_text("#!/bin/sh\necho 9.0\n")
-    (tmp_path / "bin" / "nvidia-smi").chmod(0o755)
+    for name, script in {"nvcc": NVCC.replace("{top}", str(tmp_path)), "nvidia-smi": "#!/bin/sh\necho 9.0\n"}.items():
+        (tmp_path / "bin" / name).write_text(script)
+        (tmp_path / "bin" / name).chmod(0o755)
 
 
 def left_out(name: str, why: str) -> dict[str, str]:
@@ -82,7 +76,7 @@ def left_out(name: str, why: str) -> dict[str, str]:
 FAILED = 'nvcc failed: cuda/device.cu(2): error: "x" is undefined'
 
 
-@pytest.mark.usefixtures("nvcc", "nvidia_smi")
+@pytest.mark.usefixtures("programs")
 def test_a_compiler_that_fails(tmp_path: Path) -> None:
     """If compiling a GPU engine fails, the build succeeds without it and records why. If the engine was requested, the
     build fails."""
@@ -96,7 +90,7 @@ def test_a_compiler_that_fails(tmp_path: Path) -> None:
     assert "cuda" not in record
 
 
-@pytest.mark.usefixtures("nvcc", "nvidia_smi")
+@pytest.mark.usefixtures("programs")
 def test_engines_that_are_not_tried(tmp_path: Path) -> None:
     why = "it was built with CRAYON_BUILD=cpu"
     assert build(tmp_path, "cpu")[1] == {"cuda": left_out("cuda", why), "rocm": left_out("hip", why)}

@@ -16,8 +16,6 @@ from tests.support.libraries import INSTALLED
 tomllib = pytest.importorskip("tomllib")  # Python 3.11
 
 ROOT = lock.TREE
-TESTS = ROOT / "tests"
-"""The directory of the tests."""
 PLACES = [
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.9", "sys_platform": system, **machine}
     for minor in range(10, 15)
@@ -31,7 +29,7 @@ PLACES = [
 """The Pythons and systems on which ci.yml runs README's command."""
 
 
-def holds(marker: Marker | None, place: dict[str, str]) -> bool:
+def holds(marker: Marker | None, place: dict[str, str] | None = None) -> bool:
     return marker is None or marker.evaluate(place)
 
 
@@ -73,11 +71,7 @@ def test_what_is_installed_is_the_locks(installed: str) -> None:
     pinned = lock.pinned()
     found = dict(lock.installed(pinned))
     files = lock.INPUTS[:2] if installed == "all" else lock.INPUTS[:1]
-    names = {canonicalize_name(each.name) for file in files for each in lock.requirements(file) if holds_here(each)}
+    names = {canonicalize_name(each.name) for file in files for each in lock.requirements(file) if holds(each.marker)}
     assert names - set(found) == set()
     different = {name: (found[name], pinned[name]) for name in found if found[name].partition("+")[0] != pinned[name]}
     assert different == {}
-
-
-def holds_here(need: Requirement) -> bool:
-    return need.marker is None or need.marker.evaluate()

@@ -117,9 +117,6 @@ def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
         for name in imported(ast.parse(path.read_text(encoding="utf-8")))
     }
     assert len(found) > 500
-    assert {
-        ("sentencepiece", "parity/sentencepiece/__main__.py"),
-        ("tiktoken", "crayon_hf/tiktoken/core.py"),
-    } <= found
+    assert {("sentencepiece", "parity/sentencepiece/__main__.py"), ("tiktoken", "crayon_hf/tiktoken/core.py")} <= found
     assert sorted((name, file) for name, file in found if name not in names) == []
     assert {*OF_PACKAGES, *ONLY_IF_THERE} <= {name for name, _ in found}

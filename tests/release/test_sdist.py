@@ -51,14 +51,9 @@ def litter(directory: Path) -> None:
 
 def build(directory: Path, out: Path) -> Path:
     out.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD, str(out)],
-        cwd=directory,
-        env={**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-c", BUILD, str(out)]
+    epoch = {**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)}
+    done = subprocess.run(command, cwd=directory, env=epoch, capture_output=True, text=True, check=True)
     return out / done.stdout.split()[-1]
 
 

@@ -1,8 +1,9 @@
-"""The parts of setup.py other than compiling."""
+"""The parts of setup.py other than compiling, and a checkout that is not built."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -79,3 +80,19 @@ def test_what_decides_what_the_cache_holds_changes_the_id(tmp_path: Path, monkey
     (tmp_path / "crayon_hf" / "formats" / "file.py").unlink()
     with pytest.raises(native_build.BuildError, match="formats"):
         native_build.build_id()
+
+
+@pytest.mark.parametrize(
+    "leftover", ["", "_core.cpython-39-x86_64-linux-gnu.so"], ids=["never built", "another Python"]
+)
+def test_an_unbuilt_checkout_says_what_to_run(tmp_path: Path, leftover: str) -> None:
+    shutil.copytree(ROOT / "crayon_hf", tmp_path / "crayon_hf", ignore=shutil.ignore_patterns("*.so", "*.pyd"))
+    if leftover:
+        (tmp_path / "crayon_hf" / leftover).write_bytes(b"")
+    # -S, as in an environment without packages
+    command = [sys.executable, "-S", "-c", "import crayon_hf; crayon_hf.Tokenizer"]
+    ended = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True)
+    assert ended.returncode == 1
+    said = ended.stderr.splitlines()[-1]
+    assert said.startswith(f"ImportError: {tmp_path / 'crayon_hf'} is a source tree that is not compiled")
+    assert "run `python -m pip install -e .`" in said

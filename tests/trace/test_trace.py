@@ -4,16 +4,18 @@ definition."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from crayon_hf import _core
-from crayon_hf.errors import InvalidUtf8Error, UnsupportedError
+from crayon_hf.errors import CrayonError, InvalidUtf8Error, UnsupportedError, VocabularyError
+from tests.components import test_models as of_models
 from tests.support import reference_impl
 from tests.support.cartridge_text import NAMES, text_source
 from tests.support.traces import check, greedy_ids, ids_of, pieces_of, replay, traced_ids
@@ -77,10 +79,8 @@ def test_tables_of_longest_match() -> None:
     for text in ("abc", "bc bc abcabc", "é日🙂", " " * 200):
         check(engine, text)
     first, second = engine.trace_piece(b"abc")["walks"]
-    assert [ids_of(walk["tokens"]) for walk in (first, second)] == [
-        [engine.token_to_id("ab")],
-        [engine.token_to_id("c")],
-    ]
+    assert ids_of(first["tokens"]) == [engine.token_to_id("ab")]
+    assert ids_of(second["tokens"]) == [engine.token_to_id("c")]
 
 
 @settings(max_examples=100, deadline=None)
@@ -93,23 +93,15 @@ def test_raw_bytes(data: bytes) -> None:
         assert greedy_ids(document, parts) == document.greedy().encode_bytes(data)
 
 
-def raw_engines() -> Iterator[_core.Engine]:
-    """Yield an engine whose pattern has a scanner, one with a general pre-tokenizer, and one that removes spaces."""
-    merges = reference_impl.random_merges(random.Random(5), [bytes([b]) for b in b"\xe6\x97\xa5 ab"], 60)
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    for first in (
-        None,
-        {"type": "Punctuation", "behavior": "Isolated"},
-        {"type": "WhitespaceSplit"},
-    ):
-        parts = [first, byte_level] if first else [byte_level]
-        document = reference_impl.byte_level_document(
-            merges, seed=1, pre_tokenizer={"type": "Sequence", "pretokenizers": parts}
-        )
-        yield reference_impl.open_engine(document)
-
-
-RAW = list(raw_engines())
+RAW_MERGES = reference_impl.random_merges(random.Random(5), [bytes([b]) for b in b"\xe6\x97\xa5 ab"], 60)
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+SPLITS = ([], [{"type": "Punctuation", "behavior": "Isolated"}], [{"type": "WhitespaceSplit"}])
+PRE_TOKENIZERS = [{"type": "Sequence", "pretokenizers": [*first, BYTE_LEVEL]} for first in SPLITS]
+RAW = [
+    reference_impl.open_engine(reference_impl.byte_level_document(RAW_MERGES, seed=1, pre_tokenizer=each))
+    for each in PRE_TOKENIZERS
+]
+"""Engines whose pattern has a scanner, with a general pre-tokenizer, and with one that removes spaces."""
 
 
 # -- merges
@@ -173,6 +165,102 @@ def test_long_pieces_have_no_derivation() -> None:
         assert trace["tokens"][-1]["end"] == len(piece)
     walks = engine.trace_longest_match(b"a" * (3 * _core._testing.TRACE_RUN_BYTES))
     assert walks[-1]["end"] == _core._testing.TRACE_RUN_BYTES
+
+
+# -- models on text: BPE with all its options, Unigram and WordPiece
+
+
+def text_engine(model: dict[str, Any]) -> _core.Engine | None:
+    """The engine of a document with only this model; None if the engine refuses it."""
+    document = {"version": "1.0", "added_tokens": [], "model": model}
+    try:
+        return reference_impl.open_engine(document)
+    except CrayonError:
+        return None
+
+
+def check_piece(engine: _core.Engine, piece: str) -> dict[str, Any] | None:
+    """Check that the trace of a piece ends in the engine's ids, or that tracing and encoding both fail."""
+    try:
+        want = engine.encode_ids(piece, False)
+    except VocabularyError:
+        with pytest.raises(VocabularyError):
+            engine.trace_piece(piece.encode())
+        return None
+    trace = engine.trace_piece(piece.encode())
+    if not trace["is_random"]:
+        assert ids_of(trace["tokens"]) == want
+    return trace
+
+
+@settings(max_examples=120, deadline=None)
+@given(of_models.bpe_models(), of_models.PIECES)
+def test_any_bpe(model: dict[str, Any], pieces: list[str]) -> None:
+    """Merges in traces are those of the plain rule: join the leftmost neighbours of lowest rank, until none can
+    merge."""
+    engine = text_engine(model)
+    assume(engine is not None)
+    assert engine is not None
+    vocab, cut = model["vocab"], len(model["continuing_subword_prefix"] or "")
+    ranks = {(vocab[a], vocab[b]): (rank, vocab[a + b[cut:]]) for rank, (a, b) in enumerate(model["merges"])}
+    for piece in pieces:
+        if (trace := check_piece(engine, piece)) is None:
+            continue
+        ids, applied = ids_of(trace["symbols"]), []
+        while candidates := [(ranks[pair], at) for at, pair in enumerate(pairwise(ids)) if pair in ranks]:
+            (rank, product), at = min(candidates)
+            ids[at : at + 2] = [product]
+            applied.append((rank, at, product))
+        assert [(merge["rank"], merge["position"], merge["product"]) for merge in trace["merges"]] == applied
+        assert [token for token, _, _ in replay(trace)] == ids
+        check_greedy(engine, piece)
+
+
+@settings(max_examples=120, deadline=None)
+@given(of_models.other_models(), of_models.PIECES)
+def test_any_other(model: dict[str, Any], pieces: list[str]) -> None:
+    engine = text_engine(model)
+    assume(engine is not None)
+    assert engine is not None
+    assert _core._testing.model_type(engine) == model["type"]
+    for piece in pieces:
+        if (trace := check_piece(engine, piece)) is None:
+            continue
+        if model["type"] == "Unigram":
+            path = trace["path"]
+            assert [step["start"] for step in path] == [0, *(step["end"] for step in path[:-1])]
+            assert path[-1]["end"] == len(piece.encode())
+            assert trace["score"] == pytest.approx(sum(step["score"] for step in path))
+        check_greedy(engine, piece)
+
+
+def check_greedy(engine: _core.Engine, piece: str) -> None:
+    try:
+        want = engine.greedy().encode_ids(piece, False)
+    except VocabularyError:
+        with pytest.raises(VocabularyError):
+            engine.trace_longest_match(piece.encode())
+        return
+    assert greedy_ids(engine, engine.trace_parts(piece)) == want
+
+
+def test_word_piece_walks() -> None:
+    vocab = {token: i for i, token in enumerate(["[UNK]", "un", "u", "##aff", "##a", "##able"])}
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "vocab": vocab}
+    engine = text_engine(model | {"max_input_chars_per_word": 10})
+    assert engine is not None
+    first, second, third = engine.trace_piece(b"unaffable")["walks"]
+    assert [(chr(step["byte"]), step["id"]) for step in first["steps"]] == [("u", 2), ("n", 1), ("a", None)]
+    assert first["steps"][-1]["node"] is None
+    assert (second["start"], second["end"], second["prefix"], ids_of(second["tokens"])) == (2, 5, 2, [3])
+    assert "".join(chr(step["byte"]) for step in third["steps"]) == "##able"
+    # Earlier tokens are discarded if the rest has no token.
+    *walks, last = engine.trace_piece(b"unaffx")["walks"]
+    assert [walk["tokens"] for walk in walks] == [[], [], []]
+    assert last["steps"] == []
+    assert last["tokens"] == [{"id": 0, "start": 0, "end": 6, "kind": "unknown"}]
+    (only,) = engine.trace_piece(b"ununununununu")["walks"]  # too long for a walk
+    assert (only["steps"], ids_of(only["tokens"])) == ([], [0])
 
 
 # -- errors

@@ -1,14 +1,19 @@
-"""How comparisons cut texts into documents: joined, the documents are the text; no character is cut, and sizes are
-kept."""
+"""The inputs of comparisons: documents are cut between characters, and generated strings have every token."""
 
 from __future__ import annotations
 
 import lzma
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from crayon_hf.parity.compare.references import find
+from crayon_hf.parity.inputs.strings import generate
 from crayon_hf.parity.inputs.texts import UnknownVocabularyError, documents, find_text, load_documents, read_text
+from crayon_hf.parity.inputs.token_strings import CATEGORIES, generate_of_tokens
 
 TEXT = "A\u00e9\u4e2d\U0001f600 plain words\r\n" * 300
 
@@ -52,3 +57,33 @@ def test_a_missing_text_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         find_text("english")
     with pytest.raises(UnknownVocabularyError, match=r"no text 'nowhere\.txt'"):
         find_text("nowhere.txt")
+
+
+# -- generated strings
+
+
+def test_processes_agree_whatever_their_hash_seed() -> None:
+    program = (
+        "from crayon_hf.parity.inputs.strings import generate\n"
+        "print(ascii(list(generate(800, 5, specials=('<s>', '</s>')))))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "4242"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ascii(list(generate(800, 5, specials=("<s>", "</s>"))))
+
+
+@pytest.mark.parametrize("count", [1, 2, 97, 600, 7919])
+def test_every_token_is_met(count: int) -> None:
+    tokens = [b"%d." % i for i in range(count)]
+    strings = generate_of_tokens(tokens, count * len(CATEGORIES))
+    assert {text for category, text in strings if category == "token"} == {token.decode() for token in tokens}
+
+
+def test_the_tokens_of_a_byte_level_vocabulary_are_bytes(gpt2_like: Path) -> None:
+    vocabulary = find(str(gpt2_like))
+    tokens = vocabulary.token_bytes()
+    assert {bytes([byte]) for byte in range(256)} <= set(tokens)
+    assert b" the" in tokens
+    reference = vocabulary.open_reference()
+    assert reference.decode(reference.encode(" the").ids) == " the"
+    assert len(tokens) == reference.get_vocab_size()
