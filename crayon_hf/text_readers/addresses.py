@@ -105,32 +105,40 @@ def _file(path: str) -> InputFile:
 
 
 def _below(directory: str, format: str | None) -> list[InputFile]:
-    return [_file(name) for name in sorted(_names_below(directory, format, set()))]
+    names = [entry.path for _, entries in walk(directory) for entry in entries if not entry.is_dir()]
+    return [_file(name) for name in sorted(_known(names, format))]
 
 
-def _names_below(directory: str, format: str | None, above: set[tuple[int, int]]) -> Iterator[str]:
+def walk(
+    directory: str, above: frozenset[tuple[int, int]] = frozenset()
+) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Yield a directory and those below it, with the entries of each that are not hidden. Links are followed.
+
+    The caller may remove directories from the list of entries, which are then not walked.
+    """
     status = os.stat(directory)
-    ways = above | {(status.st_dev, status.st_ino)}
-    if ways == above:  # a link to a directory above it
+    way = above | {(status.st_dev, status.st_ino)}
+    if way == above:  # a link to a directory above it
         return
-    names = os.listdir(directory)
-    directories = [name for name in names if os.path.isdir(os.path.join(directory, name))]
-    for name in directories:
-        if not name.startswith("."):
-            yield from _names_below(os.path.join(directory, name), format, ways)
-    yield from (os.path.join(directory, name) for name in _known({*names} - {*directories}, format))
+    with os.scandir(directory) as found:
+        entries = [entry for entry in found if not entry.name.startswith(".")]
+    yield directory, entries
+    for entry in entries:
+        if entry.is_dir():
+            yield from walk(entry.path, way)
 
 
 def _known(names: Iterable[str], format: str | None) -> Iterator[str]:
-    """Yield the names of files that may hold documents: not hidden, and not the metadata files of ``datasets``.
+    """Yield the paths of files that may hold documents: not hidden, and not the metadata files of ``datasets``.
 
     Without a `format`, the ending of the name must be known.
     """
     names = list(names)
-    notes = {"dataset_info.json", "state.json"} if any(name.endswith(".arrow") for name in names) else set()
+    of_datasets = {os.path.dirname(name) for name in names if name.endswith(".arrow")}
     for name in names:
-        base = name.rsplit("/", 1)[-1]
-        if not base.startswith(".") and base not in notes and (format is not None or format_of(base)[0] is not None):
+        directory, base = os.path.split(name)
+        is_note = base in ("dataset_info.json", "state.json") and directory in of_datasets
+        if not base.startswith(".") and not is_note and (format is not None or format_of(base)[0] is not None):
             yield name
 
 
