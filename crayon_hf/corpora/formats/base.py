@@ -266,8 +266,3 @@ class ShardWriter(ABC):
 
 def _largest(dtype: np.dtype[Any]) -> int:
     return int(np.iinfo(dtype).max)
-
-
-def unsigned(vocabulary: Vocabulary) -> np.dtype[Any]:
-    """Return uint16 if it can hold every id, else uint32, for formats that tell readers the dtype."""
-    return np.dtype("<u2" if vocabulary.largest_id <= 0xFFFF else "<u4")

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import FormatError
-from crayon_hf.corpora.formats import FORMATS, ShardSettings, ShardWriter, Vocabulary, columnar
+from crayon_hf.corpora.formats import FORMATS, ShardSettings, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.groups import Groups
 from tests.corpora.formats.format_cases import LARGE, SMALL, arrays, document_set, tree, write
 from tests.corpora.job.job_cases import FORMAT_CASES
 
@@ -68,7 +69,7 @@ def test_groups(lengths: list[int], cuts: list[int], rows: int, tokens: int) -> 
         if len(group) == rows or (group and sum(group) + length > tokens):
             expected.append([])
         expected[-1].append(length)
-    waiting = columnar.Groups(rows, tokens)
+    waiting = Groups(rows, tokens)
     got, position = [], 0
     edges = [0, *sorted(min(cut, len(lengths)) for cut in cuts), len(lengths)]
     for start, end in itertools.pairwise(edges):
