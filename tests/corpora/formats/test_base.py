@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from crayon_hf import FormatError
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, ShardWriter, Vocabulary
 from crayon_hf.corpora.formats.groups import Groups
-from tests.corpora.formats.format_cases import LARGE, SMALL, arrays, document_set, tree, write
-from tests.corpora.job.job_cases import FORMAT_CASES
+from tests.corpora.formats.format_cases import LARGE, SMALL, arrays, document_set, write
+from tests.corpora.job.job_cases import FORMAT_CASES, tree
 
 DOCUMENTS = document_set("random1", SMALL.largest_id)
 IDS, SPLITS = arrays(DOCUMENTS, np.dtype(np.int64))

@@ -11,8 +11,9 @@ import pytest
 from crayon_hf import FormatError
 from crayon_hf.corpora.formats import FORMATS, ShardSettings
 from crayon_hf.corpora.formats.mds import Mds
-from tests.corpora.formats.format_cases import LARGE, NAMES, Documents, document_set, tree, write
+from tests.corpora.formats.format_cases import LARGE, NAMES, Documents, document_set, write
 from tests.corpora.formats.streaming_import import streaming
+from tests.corpora.job.job_cases import tree
 
 
 def by_streaming(directory: Path, documents: Documents, **settings: Any) -> dict[str, bytes]:

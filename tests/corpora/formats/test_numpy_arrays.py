@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from crayon_hf.corpora.formats import FORMATS, Vocabulary
-from tests.corpora.formats.format_cases import NAMES, SMALL, VOCABULARIES, arrays, document_set, tree, write
+from tests.corpora.formats.format_cases import NAMES, SMALL, VOCABULARIES, arrays, document_set, write
+from tests.corpora.job.job_cases import tree
 
 
 def saved(array: np.ndarray) -> bytes:

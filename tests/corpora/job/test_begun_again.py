@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,10 @@ import pytest
 import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, FormatError, JobError
 from crayon_hf.corpora.job import pool
-from crayon_hf.corpora.job.corpus import tokenize_corpus
+from tests.corpora.job import job_cases
 from tests.corpora.job.job_cases import corpus, rows_of, tokens, tree, write_jsonl
 
-
-def job(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
-    return tokenize_corpus(
-        inputs, output, format, tokenizer=str(tokenizer), **{"workers": 1, "group_bytes": 1, **options}
-    )
+job = partial(job_cases.job, group_bytes=1)
 
 
 @pytest.fixture(autouse=True)

@@ -20,11 +20,11 @@ from crayon_hf.corpora.job import encoder
 from crayon_hf.corpora.job.state import Counts
 from tests.corpora.job.job_cases import (
     FORMAT_CASES,
-    corpus,
     documents_of,
     reference_ids,
     rows_of,
     state_of,
+    texts_of,
     tokens,
     tree,
     vocabulary_of,
@@ -36,16 +36,8 @@ EOS = "<|endoftext|>"
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("inputs")
-    corpus(directory)
-    return directory
-
-
-@pytest.fixture(scope="module")
 def texts(inputs: Path) -> list[str]:
-    lines = (line for path in sorted(inputs.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines())
-    return [json.loads(line)["text"] for line in lines]
+    return texts_of(inputs)
 
 
 def shard(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
