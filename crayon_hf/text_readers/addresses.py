@@ -143,7 +143,7 @@ def _known(names: Iterable[str], format: str | None) -> Iterator[str]:
 
 
 def _remote_files(address: str, format: str | None) -> list[InputFile]:
-    system, path = _system(address)
+    system, path = system_of(address)
     try:
         if _MAGIC.search(path) and not system.exists(path):
             found = system.glob(path, detail=True)
@@ -162,9 +162,9 @@ def _remote_files(address: str, format: str | None) -> list[InputFile]:
     ]
 
 
-def _remote_file(address: str, information: dict[str, Any]) -> InputFile:
+def _remote_file(address: str, information: dict[str, Any], marks: Sequence[str] = _MARKS) -> InputFile:
     size = information.get("size")
-    mark = next((mark for name in _MARKS if (mark := _mark(information, name))), "")
+    mark = next((mark for name in marks if (mark := _mark(information, name))), "")
     return InputFile(address, -1 if size is None else int(size), mark)
 
 
@@ -196,7 +196,8 @@ def _said(error: Exception) -> str:
     return f"{getattr(error, 'strerror', None) or error}" or type(error).__name__
 
 
-def _system(address: str) -> tuple[Any, str]:
+def system_of(address: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the path in it. Raise CorpusError if fsspec has no driver for it."""
     with needed(f"{address}: an address", "corpora"):
         from fsspec.core import url_to_fs
     try:
@@ -209,20 +210,8 @@ def _system(address: str) -> tuple[Any, str]:
         raise CorpusError(f"{address}: {_said(error)}") from error
 
 
-class Remote:
-    """A file that fsspec reads."""
-
-    def __init__(self, address: str) -> None:
-        """Open the file system of an address. Raise CorpusError if fsspec has no driver for it."""
-        self.address = address
-        self._system, self._path = _system(address)  # kept: some file systems close their files when garbage-collected
-
-    def open(self) -> Any:
-        """Open the file for reading bytes."""
-        return self._system.open(self._path, "rb")
-
-    def now(self, mark: str) -> InputFile:
-        """The file's current size and mark, with the same kind of mark as `mark` if possible."""
-        self._system.invalidate_cache()
-        information = self._system.info(self._path)
-        return _remote_file(self.address, information)._replace(mark=_mark(information, mark.split("=")[0]) or mark)
+def as_it_is(system: Any, path: str, file: InputFile) -> InputFile:
+    """Return a remote file with its current size and mark, with the same kind of mark if the storage has it."""
+    system.invalidate_cache()
+    now = _remote_file(file.address, system.info(path), [file.mark.split("=")[0]])
+    return now if now.mark else now._replace(mark=file.mark)

@@ -124,7 +124,7 @@ def wrong_texts(
             yield i, f"{columns[null[i]][0]!r} is null, expected str", b""
             continue
         if long[i]:
-            yield i, too_long(int(sizes[i]), reading), b""
+            yield i, too_long(int(sizes[i]), reading.max_document_bytes), b""
             continue
         column = next(j for j, places in enumerate(wrong) if places[i] >= 0)
         name = f"{columns[column][0]!r} " if columns[column][0] else ""
@@ -135,9 +135,9 @@ def wrong_texts(
         yield i, f"{name}is not UTF-8: invalid byte at offset {wrong[column][i]}", text
 
 
-def too_long(size: int, reading: Reading) -> str:
-    """Return the message for a record of `size` bytes, which is longer than `reading` allows."""
-    return f"has {size} bytes, more than max_document_bytes ({reading.max_document_bytes})"
+def too_long(size: int, limit: int) -> str:
+    """Return the message for a record of `size` bytes, which are more than the `limit`."""
+    return f"has {size} bytes, more than max_document_bytes ({limit})"
 
 
 def joined(parts: Sequence[tuple[memoryview, Ranges, Ranges]]) -> tuple[memoryview, Ranges, Ranges]:

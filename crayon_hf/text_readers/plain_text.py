@@ -28,7 +28,7 @@ def text_documents(source: Stored | Stream, reading: Reading, block_bytes: int) 
             text, begins, lasts = view[low:high], every[part] - low, ends[part] - low
             batch = Batch(reading, source.file.address, "document", number)
             if size:
-                batch.bad(0, too_long(size, reading))
+                batch.bad(0, too_long(size, reading.max_document_bytes))
             for bad in wrong_texts([("", text, begins, lasts)], lasts - begins, None, reading):
                 batch.bad(*bad)
             yield batch.documents(text, begins, lasts, source.done)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +30,19 @@ Column = tuple[str, memoryview, Ranges, Ranges]
 """A column's name, view, begins and ends: its text i is ``view[begins[i]:ends[i]]``."""
 
 
-class _Rows(NamedTuple):
-    """Consecutive rows of a table."""
+_Rows = tuple[list[Any], int]
+"""Consecutive rows of a table: an Arrow array for each column, and the approximate number of bytes of the file read up
+to the end of these rows."""
 
-    arrays: list[Any]
-    """An Arrow array for each column, all of the same length."""
-    done: int
-    """The approximate number of bytes of the file read up to the end of these rows."""
+
+def _batches(batches: Iterator[Any], address: str, kind: str, before: Callable[[], None]) -> Iterator[Any]:
+    """Yield Arrow batches, with readable errors. Call `before` before each of them is read."""
+    while True:
+        with _readable(address, kind):
+            before()
+            if (batch := next(batches, None)) is None:
+                return
+        yield batch
 
 
 def _parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> Iterator[_Rows]:
@@ -55,23 +61,18 @@ def _parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> I
         )
         _check(file.schema_arrow, address, columns)
         metadata = file.metadata
-    before = 0
-    for group in range(metadata.num_row_groups):
-        count = metadata.row_group(group).num_rows
-        mean = metadata.row_group(group).total_byte_size // max(count, 1)  # reading a column's size may crash pyarrow
-        at = 0
-        batches = file.iter_batches(max(1, min(_ROWS, batch_bytes // (mean + 1))), [group], list(columns))
-        while True:
-            with _readable(address, "parquet"):
-                batch = next(batches, None)
-            if batch is None:
-                break
-            at += len(batch)
-            done = max(size, 0) * (before + at) // metadata.num_rows
-            yield _Rows([batch.column(name) for name in columns], done)
-        if at != count:
-            raise CorpusError(f"{address}: not a readable parquet file: {at} rows, but its metadata says {count}")
-        before += count
+    done = expected = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        mean = group.total_byte_size // max(group.num_rows, 1)  # reading a column's size may crash pyarrow
+        rows = max(1, min(_ROWS, batch_bytes // (mean + 1)))
+        expected += group.num_rows
+        found = file.iter_batches(rows, [number], list(columns))
+        for batch in _batches(found, address, "parquet", lambda: None):
+            done += len(batch)
+            yield [batch.column(name) for name in columns], max(size, 0) * done // metadata.num_rows
+        if done != expected:
+            raise CorpusError(f"{address}: not a readable parquet file: {done} rows, but its metadata says {expected}")
     source.check("while it was read")
 
 
@@ -95,21 +96,20 @@ def _arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[_Rows]:
         wanted = sorted(schema.get_field_index(name) for name in columns)  # other columns are not unpacked
         reader = open_it(file, options=arrow.ipc.IpcReadOptions(included_fields=wanted))
     batches = map(reader.get_batch, range(reader.num_record_batches)) if random else iter(reader)
-    number = shown = 0
-    while True:
+    shown = 0
+
+    def check() -> None:
+        if mapped is not None:
+            source.check("while it was read")  # reading a truncated map raises SIGBUS
+
+    for number, batch in enumerate(_batches(batches, address, "Arrow", check), 1):
         with _readable(address, "Arrow"):
-            if mapped is not None:
-                source.check("while it was read")  # reading a truncated map raises SIGBUS
-            if (batch := next(batches, None)) is None:
-                break
-            number += 1
             done = size * number // reader.num_record_batches if random else int(file.tell())
             done = size if not random and 0 <= size <= done + 8 else done  # 8 bytes follow the last batch
         for row in range(0, len(batch), _ROWS):
-            if mapped is not None:
-                source.check("while it was read")
+            check()
             part = batch.slice(row, _ROWS)
-            yield _Rows([part.column(name) for name in columns], done)
+            yield [part.column(name) for name in columns], done
             shown += part.nbytes
             if mapped is not None and shown > _FORGET:
                 _forget(mapped)
