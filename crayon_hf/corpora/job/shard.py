@@ -303,9 +303,15 @@ class _Shard:
         def hashed(batch: Batch) -> tuple[int, npt.NDArray[np.uint64]]:
             return batch.file, choosing.hashes_of(*batch.documents[:3])
 
-        with contextlib.closing(choosing.Hashes(self._beside, len(self._files))) as hashes:
-            self._overlap(self._batches, hashed, lambda each: hashes.add(*each))
-            hashes.finish()
+        def add(of_file: tuple[int, npt.NDArray[np.uint64]]) -> None:
+            counts[of_file[0]] += len(of_file[1])
+            hashes.write(of_file[1].astype("<u8", copy=False).tobytes())
+
+        counts = np.zeros(len(self._files), "<u8")
+        with contextlib.closing(storage.Gathered()) as hashes:
+            self._overlap(self._batches, hashed, add)
+            hashes.write(counts.tobytes() + len(counts).to_bytes(8, "little"))
+            hashes.place(f"{self._beside}.hashes")
 
     def _overlap(self, *steps: Any) -> None:
         try:
