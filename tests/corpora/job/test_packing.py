@@ -162,29 +162,6 @@ def test_all_is_dropped(gpt2_like: Path, tmp_path: Path) -> None:
     assert summary.counts.tokens > 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sequence_length": None, "packing": "concat"}, "packing"),
-        ({"sequence_length": None, "remainder": "pad"}, "remainder"),
-        ({"sequence_length": None, "pad_token": "x"}, "pad_token"),
-        ({"sequence_length": 1}, "expected 2"),
-        ({"sequence_length": 1 << 25}, "expected 2"),
-        ({"packing": "tight"}, "expected one of concat, best-fit"),
-        ({"remainder": "cut"}, "expected one of drop"),
-        ({"remainder": "keep"}, "megatron"),
-        ({"packing": "best-fit", "remainder": "drop"}, "best-fit"),
-        ({"pad_token": "x"}, "pad_token"),
-        ({"max_tokens_per_shard": 10}, "max_tokens_per_shard"),
-        ({"remainder": "pad", "pad_token": "<nothing>"}, "no token '<nothing>'"),
-    ],
-)
-def test_what_makes_no_sense(options: Any, message: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    with pytest.raises((ValueError, JobError), match=message):
-        job(inputs, tmp_path / "out", gpt2_like, "megatron", **options)
-    assert not (tmp_path / "out").exists()
-
-
 def test_what_is_meant_without_a_word() -> None:
     from crayon_hf.corpora.job.options import Options
 
