@@ -17,17 +17,10 @@ from crayon_hf.util.extras import needed
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)")
 _LOCAL = ("file://", "local://")
 _MARKS = (
-    "ETag",
-    "etag",
-    "md5Hash",
-    "content_md5",
-    "sha256",
-    "mtime",
-    "LastModified",
-    "last_modified",
-    "updated",
-    "created",
+    *("ETag", "etag", "md5Hash", "content_md5", "sha256"),
+    *("mtime", "LastModified", "last_modified", "updated", "created"),
 )
+"""Names of drivers for an identity or a time of a file."""
 _MAGIC = re.compile(r"[*?[]")
 
 

@@ -154,20 +154,6 @@ def inputs_of(input: Any, format: str | None) -> list[InputFile]:
     return files
 
 
-def run_shard(
-    files: Sequence[InputFile], output: str, encoding: Encoding, progress: Progress | None = None
-) -> ShardSummary:
-    """`tokenize_shard` for checked arguments, in the directory of a job. Raises JobError if the job has ended.
-
-    With deduplication, and before `choosing.choose` has run, this call only hashes the documents. Call
-    it again after `choose`.
-    """
-    job = os.path.join(os.path.dirname(output), PLACE, JOB)
-    if not storage.of(output).is_there(job):
-        raise gone(job)
-    return _Shard(files, output, encoding, progress).run()
-
-
 class _Shard:
     """The work for one output."""
 
@@ -338,13 +324,17 @@ def changed_shard(directory: str, shards: Iterable[dict[str, Any]]) -> str | Non
 
 
 def do_task(task: Task, encoding: Encoding, progress: Progress | None = None) -> ShardSummary | Failure:
-    """Run a task, in a thread or process of this machine, on Ray or on Spark.
+    """Run a task of a job, in a thread or process of this machine, on Ray or on Spark.
 
-    Errors become results, so that processes without the errors' classes can read them.
+    With deduplication, and before `choosing.choose` has run, this call only hashes the documents. Call it again after
+    `choose`. Errors become results, so that processes without the errors' classes can read them.
     """
+    job = os.path.join(os.path.dirname(task.output), PLACE, JOB)
     try:
         stopping.check()
-        return run_shard(task.files, task.output, encoding, progress)
+        if not storage.of(task.output).is_there(job):
+            raise gone(job)
+        return _Shard(task.files, task.output, encoding, progress).run()
     except BaseException as error:  # some libraries raise errors outside `Exception`
         if not isinstance(error, Exception) and threading.current_thread() is threading.main_thread():
             raise  # Ray and Spark end a worker by a signal

@@ -23,7 +23,7 @@ from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.pool import START
 from crayon_hf.corpora.job.progress import JobProgress
-from crayon_hf.corpora.job.shard import do_task, run_shard
+from crayon_hf.corpora.job.shard import do_task
 from crayon_hf.text_readers.addresses import find_inputs
 from tests.corpora.job import job_cases
 from tests.corpora.job.job_cases import corpus, in_workers, reference_ids, rows_of, texts_of, tree, write_jsonl
@@ -301,7 +301,7 @@ def test_a_runner(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
     def backwards(tasks: Any, work: Any, progress: Any) -> Any:
         for task in reversed(tasks):
-            yield task, run_shard(task.files, task.output, plan_encoding(work, 1))
+            yield task, do_task(task, plan_encoding(work, 1))
 
     def lazy(tasks: Any, work: Any, progress: Any) -> Any:
         yield tasks[0], OSError(5, "Input/output error", "a disk")
