@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crayon_hf._core import read_json_lines, whole_lines
-from crayon_hf.text_readers.batches import MOST_RECORDS, Batch, Ranges, assembled, too_long
+from crayon_hf.text_readers.batches import MOST_RECORDS, Batch, Column, Ranges, assembled, too_long
 from crayon_hf.text_readers.blocks import blocks
 from crayon_hf.text_readers.documents import Documents, Reading
 from crayon_hf.text_readers.stored import Stored, Stream
@@ -52,15 +52,14 @@ def _texts(
     lines = read_json_lines(view, len(view), columns, reading.threads)
     status, bounds = lines.status, lines.line_begins
     plain = status == 0
-    begins = [np.where(plain, column, 0) for column in lines.begins.T]  # only plain lines have ranges
-    ends = [np.where(plain, column, 0) for column in lines.ends.T]
+    # Only plain lines have ranges.
+    begins, ends = (np.where(plain, of_lines.T, 0) for of_lines in (lines.begins, lines.ends))
     long = np.zeros(len(status), bool)
     if len(view) > limit or template is not None:
         sizes = np.diff(bounds) - 1
         sizes[-1] += view[-1] != 0x0A
         if template is not None:  # the texts made of these lines have the same limit
-            texts = template.sizes([end - begin for begin, end in zip(begins, ends, strict=True)])
-            sizes = np.where(plain, np.maximum(sizes, texts), sizes)
+            sizes = np.where(plain, np.maximum(sizes, template.sizes(ends - begins)), sizes)
         long = sizes > limit
     if not plain.all():
         batch.blank(np.flatnonzero((status == _BLANK) & ~long).tolist())
@@ -78,7 +77,7 @@ def _texts(
             batch.text(i, text)
     if template is None:
         return view, begins[0], ends[0]
-    return assembled(template, [view] * len(begins), begins, ends)
+    return assembled(template, [Column("", view, *of_column) for of_column in zip(begins, ends, strict=True)])
 
 
 def _judged(

@@ -12,7 +12,7 @@ import numpy as np
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import is_local, local_path
 from crayon_hf.text_readers.arrow_ranges import check_type, ranges_of
-from crayon_hf.text_readers.batches import Batch, Ranges, assembled, wrong_texts
+from crayon_hf.text_readers.batches import Batch, Column, Ranges, assembled, wrong_texts
 from crayon_hf.text_readers.documents import Documents, Reading, check_columns
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.text_readers.template import Template
@@ -25,10 +25,6 @@ _FORGET = 1 << 25
 """The pages of a mapped file are released after this number of bytes, since they count as the process's memory."""
 _COST = 16
 """The overhead of a row, in bytes, besides its text."""
-
-Column = tuple[str, memoryview, Ranges, Ranges]
-"""A column's name, view, begins and ends: its text i is ``view[begins[i]:ends[i]]``."""
-
 
 _Rows = tuple[list[Any], int]
 """Consecutive rows of a table: an Arrow array for each column, and the approximate number of bytes of the file read up
@@ -177,18 +173,15 @@ def column_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Do
             before = int(costs[begin - 1]) if begin else 0
             end = max(int(np.searchsorted(costs, before + reading.batch_bytes, "right")), begin + 1)
             batch = Batch(reading, source.file.address, "row", number + begin + 1)
-            part = [(name, view, begins[begin:end], ends[begin:end]) for name, view, begins, ends in columns]
+            part = [Column(name, view, begins[begin:end], ends[begin:end]) for name, view, begins, ends in columns]
             nulls = null[begin:end]
             if reading.skips_nulls:
                 batch.blank(np.flatnonzero(nulls >= 0).tolist())
             for i, reason, text in wrong_texts(part, sizes[begin:end], nulls, reading, template):
                 if nulls[i] < 0 or not reading.skips_nulls:
                     batch.bad(i, reason, text)
-            _, views, begins, ends = zip(*part, strict=True)
-            view, first, last = views[0], begins[0], ends[0]
-            if template is not None:
-                view, first, last = assembled(template, views, begins, ends)
-            yield batch.documents(view, first, last, done)
+            texts = part[0][1:] if template is None else assembled(template, part)
+            yield batch.documents(*texts, done)
             begin = end
         number += len(costs)
 
@@ -210,6 +203,6 @@ def _ranges(
         if valid is not None:
             null[~valid & (null < 0)] = i
             ends = np.where(valid, ends, begins)
-        columns.append((name, view, begins, ends))
+        columns.append(Column(name, view, begins, ends))
     sizes = [ends - begins for *_, begins, ends in columns]
     return columns, sizes[0] if template is None else template.sizes(sizes), null
