@@ -7,13 +7,14 @@ Layout"): offsets into one buffer of bytes, and a bitmap of valid rows.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from crayon_hf import _core
+from crayon_hf.corpora.formats import columnar
 from crayon_hf.corpora.job.encoder import DocumentEncoder
 from crayon_hf.errors import CorpusError, InvalidUtf8Error, UnsupportedError
 from crayon_hf.text_readers.arrow_ranges import ArrowRanges, check_type, ranges_of
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from crayon_hf.tokenizer import Tokenizer
-
-MOST_IDS = (1 << 31) - 1
-"""The most ids in an array of ``list<int32>``, whose offsets are 32 bits wide."""
 
 _SMALL, _JOINED = 1 << 20, 1 << 25
 """Chunks under `_SMALL` bytes are joined, up to `_JOINED` bytes. A dataset of selected rows has one chunk per row."""
@@ -64,15 +62,14 @@ def tokenize_column(
     """
     import pyarrow as pa
 
-    encode = _Encoder(tokenizer, add_special_tokens, tuple(suffix), suffix_empty, threads)
+    encode = _encoder(tokenizer, add_special_tokens, tuple(suffix), suffix_empty, threads)
     if not isinstance(column, (pa.Array, pa.ChunkedArray)):
         raise TypeError(f"column is {type(column).__name__}, expected pyarrow.Array or pyarrow.ChunkedArray")
     with _about(name):
         check_type(column.type)
         if isinstance(column, pa.Array):
             ranges = ranges_of(column)
-            ids, splits = encode(ranges, 0)
-            return _lists(ids, splits, ranges.valid, len(ids) > MOST_IDS)
+            return columnar.list_array(*encode(ranges, 0), ranges.valid)
         chunks: list[pa.Array] = []
         row = 0
         for chunk in _worthwhile(column):
@@ -110,34 +107,34 @@ def tokenizer_of(tokenizer: Any) -> Tokenizer:
     return inner
 
 
-class _Encoder:
-    """Encodes the texts of Arrow arrays, which may have nulls, with one tokenizer and its options."""
+def _encoder(
+    tokenizer: Any, add_special_tokens: bool, suffix: tuple[int, ...], suffix_empty: bool, threads: int
+) -> Callable[[ArrowRanges, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]]:
+    """Return a function that encodes the ranges of an array, whose first row has the given number in the column.
 
-    def __init__(
-        self, tokenizer: Any, add_special_tokens: bool, suffix: tuple[int, ...], suffix_empty: bool, threads: int
-    ) -> None:
-        inner = tokenizer_of(tokenizer)
-        special_as_text = getattr(tokenizer, "split_special_tokens", None)  # an attribute of transformers' classes
-        if special_as_text is not None and special_as_text != inner.encode_special_tokens:
-            inner = inner._as_it_is()
-            inner.encode_special_tokens = bool(special_as_text)
-        self._encoder = DocumentEncoder(inner, np.dtype(np.int32), suffix, suffix_empty, add_special_tokens, threads)
+    The function returns (ids, row_splits). A null row has no ids.
+    """
+    inner = tokenizer_of(tokenizer)
+    special_as_text = getattr(tokenizer, "split_special_tokens", None)  # an attribute of transformers' classes
+    if special_as_text is not None and special_as_text != inner.encode_special_tokens:
+        inner = inner._as_it_is()
+        inner.encode_special_tokens = bool(special_as_text)
+    encoder = DocumentEncoder(inner, np.dtype(np.int32), suffix, suffix_empty, add_special_tokens, threads)
 
-    def __call__(self, ranges: ArrowRanges, first_row: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Encode ranges to (ids, row_splits). A null row has no ids. Row numbers in errors begin with `first_row`."""
+    def encode(ranges: ArrowRanges, first_row: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         data, begins, ends, valid = ranges
         if valid is not None:  # the ranges of null rows are undefined
             begins, ends = begins[valid], ends[valid]
         try:
-            ids, splits = self._encoder.encode(data, begins, ends)
+            ids, splits = encoder.encode(data, begins, ends)
         except InvalidUtf8Error:
             places = _core.utf8_errors(data, begins, ends)
             text = int(np.flatnonzero(places >= 0)[0])
             row = first_row + (text if valid is None else int(np.flatnonzero(valid)[text]))
             raise InvalidUtf8Error(f"is not UTF-8 in row {row}, byte {places[text]} of the text") from None
-        if valid is not None:
-            splits = splits[np.concatenate(([0], np.cumsum(valid)))]
-        return ids, splits
+        return ids, splits if valid is None else splits[np.concatenate(([0], np.cumsum(valid)))]
+
+    return encode
 
 
 def _worthwhile(column: pa.ChunkedArray) -> Iterator[pa.Array]:
@@ -161,35 +158,16 @@ def _worthwhile(column: pa.ChunkedArray) -> Iterator[pa.Array]:
         yield pa.concat_arrays(small)
 
 
-# -- lists of ids
-
-
-def _lists(
-    ids: npt.NDArray[np.int32], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None, large: bool
-) -> pa.Array:
-    """Make an Arrow array of lists, which shares the memory of `ids`.
-
-    `splits` are the edges of the lists in `ids`, beginning with 0. `valid` tells which rows are not null.
-    """
-    import pyarrow as pa
-
-    kind = pa.large_list(pa.int32()) if large else pa.list_(pa.int32())
-    bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    offsets = pa.py_buffer(splits if large else splits.astype(np.int32))
-    values = pa.Array.from_buffers(pa.int32(), len(ids), [None, pa.py_buffer(ids)])
-    return pa.Array.from_buffers(kind, len(splits) - 1, [bitmap, offsets], children=[values])
-
-
 def _cut(
     ids: npt.NDArray[np.int32], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None
 ) -> Iterator[pa.Array]:
-    """Make Arrow arrays of lists like `_lists`, of at most `MOST_IDS` ids each."""
+    """Make Arrow arrays of lists of at most `columnar.MOST_IDS` ids. `splits` are the edges of the lists in `ids`."""
     begin = 0
     while begin < len(splits) - 1:
-        end = int(np.searchsorted(splits, splits[begin] + MOST_IDS, "right")) - 1
+        end = int(np.searchsorted(splits, splits[begin] + columnar.MOST_IDS, "right")) - 1
         if end == begin:
             count = splits[begin + 1] - splits[begin]
-            raise CorpusError(f"has a text of {count} tokens: the limit of a list is {MOST_IDS}")
+            raise CorpusError(f"has a text of {count} tokens: the limit of a list is {columnar.MOST_IDS}")
         part = splits[begin : end + 1]
-        yield _lists(ids[part[0] : part[-1]], part - part[0], None if valid is None else valid[begin:end], large=False)
+        yield columnar.list_array(ids[part[0] : part[-1]], part - part[0], None if valid is None else valid[begin:end])
         begin = end

@@ -7,8 +7,8 @@ vocabulary, the options and the column, not from the paths of the tokenizer's fi
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -118,15 +118,6 @@ def tokenize_dataset(
     return mapped[""] if splits.keys() == {""} and dataset is splits[""] else type(dataset)(mapped)
 
 
-class _How(NamedTuple):
-    column: str
-    output: str
-    attention_mask: bool
-    add_special_tokens: bool
-    suffix: tuple[int, ...]
-    keep_columns: tuple[str, ...]
-
-
 class BatchTokenizer:
     """The function to pass to `Dataset.map` of a dataset in Arrow format. It returns a table of ids for each batch.
 
@@ -174,7 +165,8 @@ class BatchTokenizer:
             raise ValueError(f"the result would have more than one column {', '.join(map(repr, sorted(twice)))}")
         self._tokenizer = _frozen(opened(tokenizer))
         suffix = end_of_text(tokenizer, self._tokenizer, append_eos, eos)
-        self._how = _How(column, output, attention_mask, add_special_tokens, suffix, tuple(keep_columns))
+        self._column, self._output, self._keep_columns = column, output, tuple(keep_columns)
+        self._attention_mask, self._add_special_tokens, self._suffix = attention_mask, add_special_tokens, suffix
         self._threads = threads
         self._sent: tuple[distribute.Label, distribute.Parcel | None] | None = None
         _register()
@@ -182,19 +174,20 @@ class BatchTokenizer:
     @property
     def fingerprint(self) -> str:
         """A string that identifies the tokenizer and the options, except `threads`. It is equal in every process."""
-        return f"{type(self).__name__}/1 {job_tokenizer(self._tokenizer).digest} {tuple(self._how)}"
+        how = (self._column, self._output, self._attention_mask, self._add_special_tokens, self._suffix)
+        return f"{type(self).__name__}/1 {job_tokenizer(self._tokenizer).digest} {(*how, self._keep_columns)}"
 
     def features(self, of: datasets.Features | None) -> datasets.Features | None:
         """Return the features of the result, or None if `of`, the dataset's features, lacks a kept column."""
         import datasets
         import pyarrow as pa
 
-        if of is None and self._how.keep_columns:
+        if of is None and self._keep_columns:
             return None
-        made = {self._how.output: pa.list_(pa.int32())}
-        if self._how.attention_mask:
+        made = {self._output: pa.list_(pa.int32())}
+        if self._attention_mask:
             made[_MASK] = pa.list_(pa.int8())
-        kept = {} if of is None else {name: of[name] for name in self._how.keep_columns if name in of}
+        kept = {} if of is None else {name: of[name] for name in self._keep_columns if name in of}
         return datasets.Features({**kept, **datasets.Features.from_arrow_schema(pa.schema(made))})
 
     def __call__(self, batch: pa.Table) -> pa.Table:
@@ -206,43 +199,39 @@ class BatchTokenizer:
                 f"batch is {type(batch).__name__}, expected pyarrow.Table: "
                 'use dataset.with_format("arrow").map(..., batched=True)'
             )
-        how = self._how
-        check_columns(batch.column_names, (how.column, *how.keep_columns), "the batch")
+        check_columns(batch.column_names, (self._column, *self._keep_columns), "the batch")
         ids = tokenize_column(
             self._tokenizer,
-            batch.column(how.column),
-            add_special_tokens=how.add_special_tokens,
-            suffix=how.suffix,
+            batch.column(self._column),
+            add_special_tokens=self._add_special_tokens,
+            suffix=self._suffix,
             threads=self._threads,
-            name=how.column,
+            name=self._column,
         )
-        made = {name: batch.column(name) for name in how.keep_columns} | {how.output: ids}
-        if how.attention_mask:
+        made = {name: batch.column(name) for name in self._keep_columns} | {self._output: ids}
+        if self._attention_mask:
             made[_MASK] = _ones_like(ids)
         return pa.table(made)
 
-    def __reduce__(self) -> tuple[Callable[..., BatchTokenizer], tuple[Any, ...]]:
+    def __getstate__(self) -> dict[str, Any]:
         if self._sent is None:
             label, parcel = distribute.pack(self._tokenizer)
             with contextlib.suppress(OSError):
                 distribute.unpack(label, lambda: parcel)  # caches the cartridge if it is only in memory
             self._sent = label, None if distribute.is_here(label) else parcel
-        return _reopened, (self._sent, self._how, self._threads)
+        return {name: value for name, value in vars(self).items() if name != "_tokenizer"}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        label, parcel = state["_sent"]
 
-def _reopened(
-    sent: tuple[distribute.Label, distribute.Parcel | None], how: tuple[Any, ...], threads: int
-) -> BatchTokenizer:
-    def fetch() -> distribute.Parcel:
-        if sent[1] is None:
-            raise CartridgeError("the cartridge of a pickled BatchTokenizer was not found: pickle it again")
-        return sent[1]
+        def fetch() -> distribute.Parcel:
+            if parcel is None:
+                raise CartridgeError("the cartridge of a pickled BatchTokenizer was not found: pickle it again")
+            return parcel  # type: ignore[no-any-return]
 
-    again = BatchTokenizer.__new__(BatchTokenizer)
-    again._tokenizer, again._sent = distribute.unpack(sent[0], fetch), sent
-    again._how, again._threads = _How(*how), threads
-    _register()
-    return again
+        self._tokenizer = distribute.unpack(label, fetch)
+        _register()
 
 
 def _frozen(tokenizer: Any) -> Tokenizer:
@@ -276,7 +265,7 @@ def _map(dataset: Any, function: BatchTokenizer, batch_size: int | None, options
     import datasets
     from datasets.fingerprint import Hasher
 
-    check_columns(dataset.column_names, (function._how.column, *function._how.keep_columns), "the dataset")
+    check_columns(dataset.column_names, (function._column, *function._keep_columns), "the dataset")
     how = dataset.format
     if how["type"] == "custom":  # a transform: `map` would read the stored rows, not the transformed ones
         raise ValueError(
@@ -292,7 +281,7 @@ def _map(dataset: Any, function: BatchTokenizer, batch_size: int | None, options
     arrow = dataset.with_format("arrow")
     if batch_size is None:
         places = np.unique(np.linspace(0, len(dataset) - 1, _SAMPLE).astype(int))
-        sample = arrow.select_columns(function._how.column)[places]
+        sample = arrow.select_columns(function._column)[places]
         batch_size = min(_MOST_ROWS, 1 + _BATCH_BYTES * len(places) // max(1, sample.nbytes))
     mapped = arrow.map(
         function,

@@ -16,9 +16,9 @@ from crayon_hf.corpora.job.summary import Summary
 
 
 def tokenize_by(
-    runner: Runner, function: str, instead: str, inputs: Any, output: Any, format: str, settings: dict[str, Any]
+    by: Runner, function: str, instead: str, inputs: Any, output: Any, format: str, **settings: Any
 ) -> Summary:
-    """Call `tokenize_corpus` with absolute paths and a `runner` of Ray or Spark.
+    """Call `tokenize_corpus` with absolute paths, and `by` as its runner.
 
     `function` names the public function in errors, and `instead` names its argument that replaces ``threads``.
 
@@ -27,7 +27,7 @@ def tokenize_by(
     """
     if taken := {"workers", "threads", "runner"} & settings.keys():
         raise TypeError(f"{function} has no argument {', '.join(sorted(taken))}: see {instead}")
-    return tokenize_corpus(all_absolute(inputs), absolute(output), format, runner=runner, **settings)
+    return tokenize_corpus(all_absolute(inputs), absolute(output), format, runner=by, **settings)
 
 
 def do_sent(task: Task, work: Work, fetch: Callable[[], distribute.Parcel], threads: int) -> ShardSummary | Failure:

@@ -72,8 +72,8 @@ def tokenize_corpus_on_ray(
     need("tokenize_corpus_on_ray", "ray", "ray", "pyarrow")
     cpus_per_task, tries = positive(cpus_per_task, "cpus_per_task"), positive(tries, "tries")
     runner = functools.partial(_on_ray, cpus_per_task=cpus_per_task, tries=tries)
-    settings = {"tokenizer": tokenizer, **settings}
-    return tokenize_by(runner, "tokenize_corpus_on_ray", "cpus_per_task", inputs, output, format, settings)
+    names = "tokenize_corpus_on_ray", "cpus_per_task"
+    return tokenize_by(runner, *names, inputs, output, format, tokenizer=tokenizer, **settings)
 
 
 def _on_ray(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.batch_columns import Column, packed, with_ids
+from crayon_hf.corpora.batch_columns import Column, packed
 from crayon_hf.util.extras import need
 
 if TYPE_CHECKING:
@@ -55,12 +55,9 @@ def tokenize_dataset(
     need("tokenize_dataset", "ray", "ray", "pyarrow")
     import ray
 
-    label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
-    arguments = {
-        "label": label,
-        "parcel": [ray.put(parcel)],  # Ray passes an object in a list without fetching it: few actors need this one
-        "column": worked_on,
-    }
+    worked_on, parcel = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
+    # Ray passes an object in a list without fetching it: few actors need this one.
+    arguments = {"column": worked_on, "parcel": [ray.put(parcel)]}
     return dataset.map_batches(
         TokenizeBatches, fn_constructor_kwargs=arguments, **{"batch_format": "pyarrow", "num_cpus": 1} | options
     )
@@ -69,13 +66,11 @@ def tokenize_dataset(
 class TokenizeBatches:
     """The class that ``map_batches`` instantiates in each actor, and calls with batches (``pyarrow.Table``)."""
 
-    def __init__(self, label: distribute.Label, parcel: list[ray.ObjectRef], column: Column) -> None:
-        self._tokenizer = distribute.unpack(label, fetched(parcel))
-        self._column = column
-        self._threads = cpus()
+    def __init__(self, column: Column, parcel: list[ray.ObjectRef]) -> None:
+        self._column, self._fetch, self._threads = column, fetched(parcel), cpus()
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        return with_ids(self._tokenizer, batch, self._column, self._threads)
+        return self._column.added_to(batch, self._fetch, self._threads)
 
 
 def fetched(parcels: list[ray.ObjectRef]) -> Callable[[], distribute.Parcel]:

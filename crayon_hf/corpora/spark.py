@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.batch_columns import Column, packed, with_ids
+from crayon_hf.corpora.batch_columns import Column, packed
 from crayon_hf.util.extras import need
 
 if TYPE_CHECKING:
@@ -52,18 +52,17 @@ def tokenize_in_arrow(
     Errors about the tokenizer are raised here, not in a task. docs/clusters.md has examples.
     """
     need("tokenize_in_arrow", "spark", "pyspark", "pyarrow")
-    label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
-    return TokenizeInArrow(label, spark.sparkContext.broadcast(tuple(parcel)), worked_on, threads)
+    worked_on, parcel = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
+    return TokenizeInArrow(worked_on, spark.sparkContext.broadcast(tuple(parcel)), threads)
 
 
 class TokenizeInArrow:
     """The picklable function that `tokenize_in_arrow` returns."""
 
-    def __init__(self, label: distribute.Label, parcel: Any, column: Column, threads: int) -> None:
+    def __init__(self, column: Column, parcel: Any, threads: int) -> None:
         """`parcel` is a broadcast variable with the fields of a `distribute.Parcel`."""
-        self._label, self._parcel, self._column, self._threads = label, parcel, column, threads
+        self._column, self._parcel, self._threads = column, parcel, threads
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tokenizer = distribute.unpack(self._label, lambda: distribute.Parcel(*self._parcel.value))
         for batch in batches:
-            yield with_ids(tokenizer, batch, self._column, self._threads)
+            yield self._column.added_to(batch, lambda: distribute.Parcel(*self._parcel.value), self._threads)

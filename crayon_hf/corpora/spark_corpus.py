@@ -79,5 +79,5 @@ def tokenize_corpus_on_spark(
         finally:
             parcels.destroy()
 
-    settings = {"tokenizer": tokenizer, **settings}
-    return tokenize_by(on_spark, "tokenize_corpus_on_spark", "threads", inputs, output, format, settings)
+    names = "tokenize_corpus_on_spark", "threads"
+    return tokenize_by(on_spark, *names, inputs, output, format, tokenizer=tokenizer, **settings)

@@ -17,17 +17,10 @@ from crayon_hf.util.extras import needed
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)")
 _LOCAL = ("file://", "local://")
 _MARKS = (
-    "ETag",
-    "etag",
-    "md5Hash",
-    "content_md5",
-    "sha256",
-    "mtime",
-    "LastModified",
-    "last_modified",
-    "updated",
-    "created",
+    *("ETag", "etag", "md5Hash", "content_md5", "sha256"),
+    *("mtime", "LastModified", "last_modified", "updated", "created"),
 )
+"""Names of drivers for an identity or a time of a file."""
 _MAGIC = re.compile(r"[*?[]")
 
 
@@ -105,37 +98,45 @@ def _file(path: str) -> InputFile:
 
 
 def _below(directory: str, format: str | None) -> list[InputFile]:
-    return [_file(name) for name in sorted(_names_below(directory, format, set()))]
+    names = [entry.path for _, entries in walk(directory) for entry in entries if not entry.is_dir()]
+    return [_file(name) for name in sorted(_known(names, format))]
 
 
-def _names_below(directory: str, format: str | None, above: set[tuple[int, int]]) -> Iterator[str]:
+def walk(
+    directory: str, above: frozenset[tuple[int, int]] = frozenset()
+) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Yield a directory and those below it, with the entries of each that are not hidden. Links are followed.
+
+    The caller may remove directories from the list of entries, which are then not walked.
+    """
     status = os.stat(directory)
-    ways = above | {(status.st_dev, status.st_ino)}
-    if ways == above:  # a link to a directory above it
+    way = above | {(status.st_dev, status.st_ino)}
+    if way == above:  # a link to a directory above it
         return
-    names = os.listdir(directory)
-    directories = [name for name in names if os.path.isdir(os.path.join(directory, name))]
-    for name in directories:
-        if not name.startswith("."):
-            yield from _names_below(os.path.join(directory, name), format, ways)
-    yield from (os.path.join(directory, name) for name in _known({*names} - {*directories}, format))
+    with os.scandir(directory) as found:
+        entries = [entry for entry in found if not entry.name.startswith(".")]
+    yield directory, entries
+    for entry in entries:
+        if entry.is_dir():
+            yield from walk(entry.path, way)
 
 
 def _known(names: Iterable[str], format: str | None) -> Iterator[str]:
-    """Yield the names of files that may hold documents: not hidden, and not the metadata files of ``datasets``.
+    """Yield the paths of files that may hold documents: not hidden, and not the metadata files of ``datasets``.
 
     Without a `format`, the ending of the name must be known.
     """
     names = list(names)
-    notes = {"dataset_info.json", "state.json"} if any(name.endswith(".arrow") for name in names) else set()
+    of_datasets = {os.path.dirname(name) for name in names if name.endswith(".arrow")}
     for name in names:
-        base = name.rsplit("/", 1)[-1]
-        if not base.startswith(".") and base not in notes and (format is not None or format_of(base)[0] is not None):
+        directory, base = os.path.split(name)
+        is_note = base in ("dataset_info.json", "state.json") and directory in of_datasets
+        if not base.startswith(".") and not is_note and (format is not None or format_of(base)[0] is not None):
             yield name
 
 
 def _remote_files(address: str, format: str | None) -> list[InputFile]:
-    system, path = _system(address)
+    system, path = system_of(address)
     try:
         if _MAGIC.search(path) and not system.exists(path):
             found = system.glob(path, detail=True)
@@ -154,9 +155,9 @@ def _remote_files(address: str, format: str | None) -> list[InputFile]:
     ]
 
 
-def _remote_file(address: str, information: dict[str, Any]) -> InputFile:
+def _remote_file(address: str, information: dict[str, Any], marks: Sequence[str] = _MARKS) -> InputFile:
     size = information.get("size")
-    mark = next((mark for name in _MARKS if (mark := _mark(information, name))), "")
+    mark = next((mark for name in marks if (mark := _mark(information, name))), "")
     return InputFile(address, -1 if size is None else int(size), mark)
 
 
@@ -188,7 +189,8 @@ def _said(error: Exception) -> str:
     return f"{getattr(error, 'strerror', None) or error}" or type(error).__name__
 
 
-def _system(address: str) -> tuple[Any, str]:
+def system_of(address: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the path in it. Raise CorpusError if fsspec has no driver for it."""
     with needed(f"{address}: an address", "corpora"):
         from fsspec.core import url_to_fs
     try:
@@ -201,20 +203,8 @@ def _system(address: str) -> tuple[Any, str]:
         raise CorpusError(f"{address}: {_said(error)}") from error
 
 
-class Remote:
-    """A file that fsspec reads."""
-
-    def __init__(self, address: str) -> None:
-        """Open the file system of an address. Raise CorpusError if fsspec has no driver for it."""
-        self.address = address
-        self._system, self._path = _system(address)  # kept: some file systems close their files when garbage-collected
-
-    def open(self) -> Any:
-        """Open the file for reading bytes."""
-        return self._system.open(self._path, "rb")
-
-    def now(self, mark: str) -> InputFile:
-        """The file's current size and mark, with the same kind of mark as `mark` if possible."""
-        self._system.invalidate_cache()
-        information = self._system.info(self._path)
-        return _remote_file(self.address, information)._replace(mark=_mark(information, mark.split("=")[0]) or mark)
+def as_it_is(system: Any, path: str, file: InputFile) -> InputFile:
+    """Return a remote file with its current size and mark, with the same kind of mark if the storage has it."""
+    system.invalidate_cache()
+    now = _remote_file(file.address, system.info(path), [file.mark.split("=")[0]])
+    return now if now.mark else now._replace(mark=file.mark)

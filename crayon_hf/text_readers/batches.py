@@ -6,7 +6,7 @@ The documents of a batch are byte ranges of one buffer (its view). Unusual and b
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,15 @@ Ranges = npt.NDArray[np.int64]
 
 MOST_RECORDS = 1 << 18
 """The limit of records in a batch: even an empty record takes memory here and in later steps, and a bad one more."""
+
+
+class Column(NamedTuple):
+    """A column of records: its text i is ``view[begins[i]:ends[i]]``."""
+
+    name: str
+    view: memoryview
+    begins: Ranges
+    ends: Ranges
 
 
 class Batch:
@@ -78,22 +87,16 @@ class Batch:
         return Documents(view, begins, ends, bad, size)
 
 
-def assembled(
-    template: Template, views: Sequence[memoryview], begins: Sequence[Ranges], ends: Sequence[Ranges]
-) -> tuple[memoryview, Ranges, Ranges]:
-    """Fill a template with the texts of columns, for each row.
-
-    Each column is a view and the ranges of its texts in that view. The result has the same form.
-    """
-    count = len(begins[0])
+def assembled(template: Template, columns: Sequence[Column]) -> tuple[memoryview, Ranges, Ranges]:
+    """Fill a template with the texts of columns, for each row. Return a view and the ranges of the texts in it."""
+    count = len(columns[0].begins)
     sizes = np.zeros(count, np.int64)
     parts = []
     for piece in template.pieces:
         if isinstance(piece, int):
-            view = views[piece]
-            ranges = zip(begins[piece].tolist(), ends[piece].tolist(), strict=True)
-            parts.append([view[begin:end] for begin, end in ranges])
-            sizes += ends[piece] - begins[piece]
+            _, view, begins, ends = columns[piece]
+            parts.append([view[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)])
+            sizes += ends - begins
         else:
             parts.append([memoryview(piece)] * count)
             sizes += len(piece)
@@ -103,7 +106,7 @@ def assembled(
 
 
 def wrong_texts(
-    columns: Sequence[tuple[str, memoryview, Ranges, Ranges]],
+    columns: Sequence[Column],
     sizes: Ranges,
     null: Ranges | None,
     reading: Reading,
@@ -111,8 +114,8 @@ def wrong_texts(
 ) -> Iterator[tuple[int, str, bytes]]:
     """Yield (index, reason, replacement) for each invalid record, in order.
 
-    Each of `columns` is (name, view, begins, ends), with the name ``""`` if the file has no columns. `sizes` are the
-    sizes of the records' texts. `null` has the index of a null column of each record, or -1 if the record has none.
+    The name of the only column is ``""`` if the file has no columns. `sizes` are the sizes of the records' texts.
+    `null` has the index of a null column of each record, or -1 if the record has none.
     """
     long = sizes > reading.max_document_bytes
     wrong = [utf8_errors(view, begins, ends, reading.threads) for _, view, begins, ends in columns]
@@ -124,7 +127,7 @@ def wrong_texts(
             yield i, f"{columns[null[i]][0]!r} is null, expected str", b""
             continue
         if long[i]:
-            yield i, too_long(int(sizes[i]), reading), b""
+            yield i, too_long(int(sizes[i]), reading.max_document_bytes), b""
             continue
         column = next(j for j, places in enumerate(wrong) if places[i] >= 0)
         name = f"{columns[column][0]!r} " if columns[column][0] else ""
@@ -135,9 +138,9 @@ def wrong_texts(
         yield i, f"{name}is not UTF-8: invalid byte at offset {wrong[column][i]}", text
 
 
-def too_long(size: int, reading: Reading) -> str:
-    """Return the message for a record of `size` bytes, which is longer than `reading` allows."""
-    return f"has {size} bytes, more than max_document_bytes ({reading.max_document_bytes})"
+def too_long(size: int, limit: int) -> str:
+    """Return the message for a record of `size` bytes, which are more than the `limit`."""
+    return f"has {size} bytes, more than max_document_bytes ({limit})"
 
 
 def joined(parts: Sequence[tuple[memoryview, Ranges, Ranges]]) -> tuple[memoryview, Ranges, Ranges]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 
 class Source(Protocol):
@@ -13,13 +13,9 @@ class Source(Protocol):
         """Fill `buffer` from its beginning. Return the number of bytes, which is 0 at the end."""
 
 
-class Block(NamedTuple):
-    """One or more whole units, or the report of a unit that was left out because it was too long."""
-
-    view: memoryview
-    """The bytes of the units; writable."""
-    too_long: int
-    """The size in bytes of a unit that was left out, without its separator, or 0. If not 0, `view` is empty."""
+Block = tuple[memoryview, int]
+"""The writable bytes of one or more whole units, and 0. For a unit that was left out because it was too long: no bytes,
+and its size without its separator."""
 
 
 def blocks(
@@ -51,13 +47,13 @@ def blocks(
             rest = size - cut
             following = bytearray(max(usual, rest))
             following[:rest] = memoryview(buffer)[cut:size]
-            yield Block(memoryview(buffer)[:cut], 0)
+            yield memoryview(buffer)[:cut], 0
             buffer, size, known = following, rest, 0  # whole units may follow, if a limit ended the block
         elif at_end:
             return
         elif size >= most:
             (length, size), known = _skip(source, buffer, size, separator), 0
-            yield Block(memoryview(b""), length)
+            yield memoryview(b""), length
         else:
             known = size
             buffer.extend(bytes(min(2 * size, most) - size))

@@ -60,14 +60,16 @@ class _Unpacked(io.RawIOBase):
 
     def _next(self) -> bool:
         """Begin the next member. Return False at the end of the file."""
-        while not self._input:
+        while True:
+            if self._is_begun and self._packing != ".bz2":  # zeros may follow a member, to fill a block
+                self._input = self._input.lstrip(b"\0")
+            if self._input:
+                break
             self._input = self._raw.read(_READ)
             if not self._input:
                 if self._is_begun:
                     return False
                 raise _damaged(self._address, self._packing, "it is empty")
-            if self._is_begun and self._packing != ".bz2":  # zeros may follow a member, to fill a block
-                self._input = self._input.lstrip(b"\0")
         while len(self._input) < _HEADER and (more := self._raw.read(_READ)):
             self._input += more
         self._member, self._is_begun = _decompressor(self._packing, self._input), True
@@ -81,16 +83,12 @@ class _Unpacked(io.RawIOBase):
                 raise _damaged(self._address, self._packing, "it ends in the middle")
         try:
             data: bytes = member.decompress(self._input, most)
-        except OSError as error:  # bz2
-            raise _damaged(self._address, self._packing, error) from error
         except Exception as error:
-            if isinstance(error, zlib.error) or type(error).__name__ in ("IsalError", "LZMAError"):
+            if isinstance(error, (OSError, zlib.error)) or type(error).__name__ in ("IsalError", "LZMAError"):
                 raise _damaged(self._address, self._packing, error) from error
             raise
         if member.eof:
             self._member, self._input = None, member.unused_data
-            if self._packing != ".bz2":
-                self._input = self._input.lstrip(b"\0")
         else:
             self._input = getattr(member, "unconsumed_tail", b"")
         return data

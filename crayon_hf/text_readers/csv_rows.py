@@ -37,13 +37,14 @@ def csv_documents(source: Stored | Stream, reading: Reading, kind: str) -> Itera
         raise CorpusError(f"{address}: invalid CSV header: {error}") from None
     names[:1] = [name.removeprefix("\ufeff") for name in names[:1]]
     check_columns(names, reading.columns, address)
-    judge = _Judge(reading, names)
+    columns = [names.index(column) for column in reading.columns]
+    template = None if reading.template is None else Template(reading.template)
     rows, number, count = _rows(reader), 0, -1
     while count:
         batch = Batch(reading, address, "row", number + 1)
         count = cost = 0
         for row in rows:
-            reason, text = judge(row)
+            reason, text = _judged(row, len(names), columns, template, limit)
             if reason is None:
                 batch.text(count, text)
                 cost += len(text)
@@ -72,29 +73,24 @@ def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
             yield row
 
 
-class _Judge:
-    """Checks rows. A call returns the reason why a row is bad, or None, and the row's text or replacement."""
-
-    def __init__(self, reading: Reading, names: list[str]) -> None:
-        self._columns = [names.index(column) for column in reading.columns]
-        self._width, self._reading = len(names), reading
-        self._template = None if reading.template is None else Template(reading.template)
-
-    def __call__(self, row: list[str] | csv.Error) -> tuple[str | None, bytes]:
-        if isinstance(row, csv.Error):
-            return f"is not a valid row: {row}", b""
-        if len(row) != self._width:
-            return f"has {len(row)} fields, expected {self._width}", b""
-        values = [row[column].encode("utf-8", "surrogateescape") for column in self._columns]
-        text = values[0] if self._template is None else self._template.text(values)
-        if len(text) > self._reading.max_document_bytes:
-            return too_long(len(text), self._reading), b""
-        try:
-            text.decode()
-        except UnicodeDecodeError as error:
-            replacement = text.decode("utf-8", "replace").encode()
-            return f"is not UTF-8: invalid byte at offset {error.start} of the text", replacement
-        return None, text
+def _judged(
+    row: list[str] | csv.Error, width: int, columns: list[int], template: Template | None, limit: int
+) -> tuple[str | None, bytes]:
+    """Return the reason why a row is bad, or None, and the row's text or replacement."""
+    if isinstance(row, csv.Error):
+        return f"is not a valid row: {row}", b""
+    if len(row) != width:
+        return f"has {len(row)} fields, expected {width}", b""
+    values = [row[column].encode("utf-8", "surrogateescape") for column in columns]
+    text = values[0] if template is None else template.text(values)
+    if len(text) > limit:
+        return too_long(len(text), limit), b""
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        replacement = text.decode("utf-8", "replace").encode()
+        return f"is not UTF-8: invalid byte at offset {error.start} of the text", replacement
+    return None, text
 
 
 def _lines(file: io.TextIOWrapper, address: str, limit: int) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from crayon_hf.errors import BadRecordError, CorpusError
 from crayon_hf.text_readers.compression import PACKINGS
+from crayon_hf.text_readers.template import Template
 from crayon_hf.util import validation
 
 if TYPE_CHECKING:
@@ -115,8 +116,6 @@ class Reading(NamedTuple):
             raise ValueError(f"bad_records is {self.bad_records!r}, expected one of {', '.join(BAD_RECORDS)}")
         validation.text(self.column, "column")
         if self.template is not None:
-            from crayon_hf.text_readers.template import Template
-
             Template(self.template)
         if self.separator is not None and not (isinstance(self.separator, bytes) and self.separator):
             raise ValueError(f"separator is {self.separator!r}, expected bytes, at least one")
@@ -132,11 +131,7 @@ class Reading(NamedTuple):
     @property
     def columns(self) -> list[str]:
         """The columns to read."""
-        if self.template is None:
-            return [self.column]
-        from crayon_hf.text_readers.template import Template
-
-        return Template(self.template).columns
+        return [self.column] if self.template is None else Template(self.template).columns
 
 
 def check_columns(names: Sequence[str], wanted: Sequence[str], address: str) -> None:

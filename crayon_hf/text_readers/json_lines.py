@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from crayon_hf._core import read_json_lines, whole_lines
-from crayon_hf.text_readers.batches import MOST_RECORDS, Batch, assembled, too_long
-from crayon_hf.text_readers.blocks import Block, blocks
+from crayon_hf.text_readers.batches import MOST_RECORDS, Batch, Column, Ranges, assembled, too_long
+from crayon_hf.text_readers.blocks import blocks
 from crayon_hf.text_readers.documents import Documents, Reading
 from crayon_hf.text_readers.stored import Stored, Stream
 from crayon_hf.text_readers.template import Template
 from crayon_hf.util.validation import kind
 
 _BLANK, _UNSURE = 1, 2
-_MARK = b"\xef\xbb\xbf"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _JSON = {list: "list", str: "string", bool: "boolean", type(None): "null"}
 """JSON's names for the types of Python."""
@@ -26,10 +25,18 @@ _JSON = {list: "list", str: "string", bool: "boolean", type(None): "null"}
 
 def json_documents(source: Stored | Stream, reading: Reading, block_bytes: int) -> Iterator[Documents]:
     """Yield the documents of a file of JSON lines."""
-    lines = _Lines(source, reading)
-    for block in blocks(source, b"\n", _whole, block_bytes, reading.max_document_bytes):
-        yield lines.too_long(block) if block.too_long else lines.documents(block.view)
-        del block  # frees its memory for the next one
+    template = None if reading.template is None else Template(reading.template)
+    limit, number = reading.max_document_bytes, 1
+    for view, size in blocks(source, b"\n", _whole, block_bytes, limit):
+        batch = Batch(reading, source.file.address, "line", number)
+        if size:
+            batch.bad(0, too_long(size, limit))
+            begins = ends = np.zeros(1, np.int64)
+        else:
+            view, begins, ends = _texts(batch, view, reading, template)
+        yield batch.documents(view, begins, ends, source.done)
+        number += len(begins)
+        del batch, view, begins, ends  # frees their memory for the next block
 
 
 def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
@@ -37,90 +44,62 @@ def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
     return whole_lines(buffer, old, size, MOST_RECORDS, at_end)
 
 
-class _Lines:
-    """Makes batches of documents from blocks of lines, which follow each other in one file."""
-
-    def __init__(self, source: Stored | Stream, reading: Reading) -> None:
-        self._source, self._reading, self._number = source, reading, 0
-        self._template = None if reading.template is None else Template(reading.template)
-        self._columns = reading.columns
-
-    def too_long(self, block: Block) -> Documents:
-        """Return the batch for a line that was left out because of its length."""
-        batch = self._batch(1)
-        batch.bad(0, too_long(block.too_long, self._reading))
-        nothing = np.zeros(1, np.int64)
-        return batch.documents(block.view, nothing, nothing, self._source.done)
-
-    def documents(self, view: memoryview) -> Documents:
-        """Return the batch for the lines of a block."""
-        template, limit = self._template, self._reading.max_document_bytes
-        lines = read_json_lines(view, len(view), self._columns, self._reading.threads)
-        status, bounds = lines.status, lines.line_begins
-        plain = status == 0
-        begins = [np.where(plain, column, 0) for column in lines.begins.T]  # only plain lines have ranges
-        ends = [np.where(plain, column, 0) for column in lines.ends.T]
-        sizes = np.zeros(0, np.int64)
-        if len(view) > limit or template is not None:
-            sizes = np.diff(bounds) - 1
-            sizes[-1] += view[-1] != 0x0A
-            if template is not None:  # the texts made of these lines have the same limit
-                texts = template.sizes([end - begin for begin, end in zip(begins, ends, strict=True)])
-                sizes = np.where(plain, np.maximum(sizes, texts), sizes)
-        long = sizes > limit if len(sizes) else np.zeros(len(status), bool)
-        batch = self._batch(len(status))
-        if not plain.all():
-            batch.blank(np.flatnonzero((status == _BLANK) & ~long).tolist())
-        for i in np.flatnonzero((status == _UNSURE) | long).tolist():
-            if long[i]:
-                batch.bad(i, too_long(int(sizes[i]), self._reading))
-            else:
-                self._decide(batch, i, bytes(view[bounds[i] : bounds[i + 1]]).removesuffix(b"\n"))
-        data, first, last = view, begins[0], ends[0]
-        if template is not None:
-            data, first, last = assembled(template, [view] * len(begins), begins, ends)
-        return batch.documents(data, first, last, self._source.done)
-
-    def _decide(self, batch: Batch, i: int, line: bytes) -> None:
-        """Add line `i` to the batch, parsed by Python's ``json``."""
-        reason, text = _judged(line, self._reading, self._template)
+def _texts(
+    batch: Batch, view: memoryview, reading: Reading, template: Template | None
+) -> tuple[memoryview, Ranges, Ranges]:
+    """Return the ranges of the texts of a block of lines. Unusual lines are told to `batch`."""
+    columns, limit = reading.columns, reading.max_document_bytes
+    lines = read_json_lines(view, len(view), columns, reading.threads)
+    status, bounds = lines.status, lines.line_begins
+    plain = status == 0
+    # Only plain lines have ranges.
+    begins, ends = (np.where(plain, of_lines.T, 0) for of_lines in (lines.begins, lines.ends))
+    long = np.zeros(len(status), bool)
+    if len(view) > limit or template is not None:
+        sizes = np.diff(bounds) - 1
+        sizes[-1] += view[-1] != 0x0A
+        if template is not None:  # the texts made of these lines have the same limit
+            sizes = np.where(plain, np.maximum(sizes, template.sizes(ends - begins)), sizes)
+        long = sizes > limit
+    if not plain.all():
+        batch.blank(np.flatnonzero((status == _BLANK) & ~long).tolist())
+    for i in np.flatnonzero((status == _UNSURE) | long).tolist():
+        if long[i]:
+            batch.bad(i, too_long(int(sizes[i]), limit))
+            continue
+        line = bytes(view[bounds[i] : bounds[i + 1]]).removesuffix(b"\n")
+        reason, text = _judged(line, columns, reading, template)
         if reason is not None:
             batch.bad(i, reason, text or b"")
         elif text is None:
             batch.blank([i])
         else:
             batch.text(i, text)
-
-    def _batch(self, count: int) -> Batch:
-        first = self._number + 1
-        self._number += count
-        return Batch(self._reading, self._source.file.address, "line", first)
+    if template is None:
+        return view, begins[0], ends[0]
+    return assembled(template, [Column("", view, *of_column) for of_column in zip(begins, ends, strict=True)])
 
 
-def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[str | None, bytes | None]:
+def _judged(
+    line: bytes, columns: list[str], reading: Reading, template: Template | None
+) -> tuple[str | None, bytes | None]:
     """Parse a line with ``json``. Return (None, text), (None, None) for a line to skip, or (reason, replacement).
 
     The reason says why the line is bad. The replacement is a text for ``bad_records="replace"``, or None for an empty
     one.
     """
-    rest = line
-    while rest.startswith(_MARK):
-        rest = rest.removeprefix(_MARK)
-    if not rest or rest.isspace():
+    if not re.sub(rb"^(\xef\xbb\xbf)+", b"", line).strip():
         return None, None
     reason: str | None = None
     try:
         content = line.decode()
     except UnicodeDecodeError as error:
-        reason, content = (
-            f"is not UTF-8: invalid byte at offset {error.start} of the line",
-            line.decode("utf-8", "replace"),
-        )
+        reason = f"is not UTF-8: invalid byte at offset {error.start} of the line"
+        content = line.decode("utf-8", "replace")
     try:
         record: Any = json.loads(content.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
         return reason or f"is not JSON: {error} (a file of plain text is read with format='text')", None
-    columns = reading.columns
     if not isinstance(record, dict):
         wanted = ", ".join(map(repr, columns))
         return reason or f"is a JSON {_JSON.get(type(record), 'number')}, expected an object with {wanted}", None
@@ -140,5 +119,5 @@ def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[s
         values.append(clean.encode())
     text = values[0] if template is None else template.text(values)
     if reason is None and len(text) > reading.max_document_bytes:
-        return too_long(len(text), reading), None
+        return too_long(len(text), reading.max_document_bytes), None
     return reason, text

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from crayon_hf._core import split_ranges
-from crayon_hf.text_readers.batches import MOST_RECORDS, Batch, too_long, wrong_texts
+from crayon_hf.text_readers.batches import MOST_RECORDS, Batch, Column, Ranges, too_long, wrong_texts
 from crayon_hf.text_readers.blocks import blocks
 from crayon_hf.text_readers.documents import Documents, Reading
 from crayon_hf.text_readers.stored import Stored, Stream
-
-Ranges = npt.NDArray[np.int64]
 
 
 def text_documents(source: Stored | Stream, reading: Reading, block_bytes: int) -> Iterator[Documents]:
@@ -28,8 +25,8 @@ def text_documents(source: Stored | Stream, reading: Reading, block_bytes: int) 
             text, begins, lasts = view[low:high], every[part] - low, ends[part] - low
             batch = Batch(reading, source.file.address, "document", number)
             if size:
-                batch.bad(0, too_long(size, reading))
-            for bad in wrong_texts([("", text, begins, lasts)], lasts - begins, None, reading):
+                batch.bad(0, too_long(size, reading.max_document_bytes))
+            for bad in wrong_texts([Column("", text, begins, lasts)], lasts - begins, None, reading):
                 batch.bad(*bad)
             yield batch.documents(text, begins, lasts, source.done)
             number += len(begins)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from crayon_hf.errors import CorpusError, CrayonError
-from crayon_hf.text_readers.addresses import Remote, is_local, local_path, mark_of_status
+from crayon_hf.text_readers.addresses import as_it_is, is_local, local_path, mark_of_status, system_of
 from crayon_hf.text_readers.compression import unpacking
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util.damage import damage_in, is_pointer
@@ -30,14 +30,12 @@ class Stored(io.RawIOBase):
             if is_local(file.address):
                 self.raw = open(local_path(file.address), "rb", buffering=0)  # noqa: SIM115 - closed by close
             else:
-                self._remote = Remote(file.address)
-                self.raw = self._remote.open()
+                self._remote = system_of(file.address)  # kept: some close their files when they are garbage-collected
+                self.raw = self._remote[0].open(self._remote[1], "rb")
         if is_local(file.address) and is_pointer(local_path(file.address), file.size):
             self.raw.close()
             raise CorpusError(f"{file.address} {damage_in(local_path(file.address))}")
-        self._content = self.raw
-        if packing:
-            self._content = unpacking(self.raw, packing, file.address)
+        self._content = unpacking(self.raw, packing, file.address) if packing else self.raw
         self.check("since it was found")
 
     def close(self) -> None:
@@ -76,7 +74,7 @@ class Stored(io.RawIOBase):
                 status = os.fstat(self.raw.fileno())
                 size, mark = status.st_size, mark_of_status(status)
             elif self.file.mark:
-                _, size, mark, _ = self._remote.now(self.file.mark)
+                _, size, mark, _ = as_it_is(*self._remote, self.file)
             else:
                 return
         if size not in (self.file.size, -1) and self.file.size != -1:

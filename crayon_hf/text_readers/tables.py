@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import is_local, local_path
 from crayon_hf.text_readers.arrow_ranges import check_type, ranges_of
-from crayon_hf.text_readers.batches import Batch, Ranges, assembled, wrong_texts
+from crayon_hf.text_readers.batches import Batch, Column, Ranges, assembled, wrong_texts
 from crayon_hf.text_readers.documents import Documents, Reading, check_columns
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.text_readers.template import Template
@@ -26,17 +26,19 @@ _FORGET = 1 << 25
 _COST = 16
 """The overhead of a row, in bytes, besides its text."""
 
-Column = tuple[str, memoryview, Ranges, Ranges]
-"""A column's name, view, begins and ends: its text i is ``view[begins[i]:ends[i]]``."""
+_Rows = tuple[list[Any], int]
+"""Consecutive rows of a table: an Arrow array for each column, and the approximate number of bytes of the file read up
+to the end of these rows."""
 
 
-class _Rows(NamedTuple):
-    """Consecutive rows of a table."""
-
-    arrays: list[Any]
-    """An Arrow array for each column, all of the same length."""
-    done: int
-    """The approximate number of bytes of the file read up to the end of these rows."""
+def _batches(batches: Iterator[Any], address: str, kind: str, before: Callable[[], None]) -> Iterator[Any]:
+    """Yield Arrow batches, with readable errors. Call `before` before each of them is read."""
+    while True:
+        with _readable(address, kind):
+            before()
+            if (batch := next(batches, None)) is None:
+                return
+        yield batch
 
 
 def _parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> Iterator[_Rows]:
@@ -55,23 +57,18 @@ def _parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> I
         )
         _check(file.schema_arrow, address, columns)
         metadata = file.metadata
-    before = 0
-    for group in range(metadata.num_row_groups):
-        count = metadata.row_group(group).num_rows
-        mean = metadata.row_group(group).total_byte_size // max(count, 1)  # reading a column's size may crash pyarrow
-        at = 0
-        batches = file.iter_batches(max(1, min(_ROWS, batch_bytes // (mean + 1))), [group], list(columns))
-        while True:
-            with _readable(address, "parquet"):
-                batch = next(batches, None)
-            if batch is None:
-                break
-            at += len(batch)
-            done = max(size, 0) * (before + at) // metadata.num_rows
-            yield _Rows([batch.column(name) for name in columns], done)
-        if at != count:
-            raise CorpusError(f"{address}: not a readable parquet file: {at} rows, but its metadata says {count}")
-        before += count
+    done = expected = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        mean = group.total_byte_size // max(group.num_rows, 1)  # reading a column's size may crash pyarrow
+        rows = max(1, min(_ROWS, batch_bytes // (mean + 1)))
+        expected += group.num_rows
+        found = file.iter_batches(rows, [number], list(columns))
+        for batch in _batches(found, address, "parquet", lambda: None):
+            done += len(batch)
+            yield [batch.column(name) for name in columns], max(size, 0) * done // metadata.num_rows
+        if done != expected:
+            raise CorpusError(f"{address}: not a readable parquet file: {done} rows, but its metadata says {expected}")
     source.check("while it was read")
 
 
@@ -95,21 +92,20 @@ def _arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[_Rows]:
         wanted = sorted(schema.get_field_index(name) for name in columns)  # other columns are not unpacked
         reader = open_it(file, options=arrow.ipc.IpcReadOptions(included_fields=wanted))
     batches = map(reader.get_batch, range(reader.num_record_batches)) if random else iter(reader)
-    number = shown = 0
-    while True:
+    shown = 0
+
+    def check() -> None:
+        if mapped is not None:
+            source.check("while it was read")  # reading a truncated map raises SIGBUS
+
+    for number, batch in enumerate(_batches(batches, address, "Arrow", check), 1):
         with _readable(address, "Arrow"):
-            if mapped is not None:
-                source.check("while it was read")  # reading a truncated map raises SIGBUS
-            if (batch := next(batches, None)) is None:
-                break
-            number += 1
             done = size * number // reader.num_record_batches if random else int(file.tell())
             done = size if not random and 0 <= size <= done + 8 else done  # 8 bytes follow the last batch
         for row in range(0, len(batch), _ROWS):
-            if mapped is not None:
-                source.check("while it was read")
+            check()
             part = batch.slice(row, _ROWS)
-            yield _Rows([part.column(name) for name in columns], done)
+            yield [part.column(name) for name in columns], done
             shown += part.nbytes
             if mapped is not None and shown > _FORGET:
                 _forget(mapped)
@@ -177,18 +173,15 @@ def column_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Do
             before = int(costs[begin - 1]) if begin else 0
             end = max(int(np.searchsorted(costs, before + reading.batch_bytes, "right")), begin + 1)
             batch = Batch(reading, source.file.address, "row", number + begin + 1)
-            part = [(name, view, begins[begin:end], ends[begin:end]) for name, view, begins, ends in columns]
+            part = [Column(name, view, begins[begin:end], ends[begin:end]) for name, view, begins, ends in columns]
             nulls = null[begin:end]
             if reading.skips_nulls:
                 batch.blank(np.flatnonzero(nulls >= 0).tolist())
             for i, reason, text in wrong_texts(part, sizes[begin:end], nulls, reading, template):
                 if nulls[i] < 0 or not reading.skips_nulls:
                     batch.bad(i, reason, text)
-            _, views, begins, ends = zip(*part, strict=True)
-            view, first, last = views[0], begins[0], ends[0]
-            if template is not None:
-                view, first, last = assembled(template, views, begins, ends)
-            yield batch.documents(view, first, last, done)
+            texts = part[0][1:] if template is None else assembled(template, part)
+            yield batch.documents(*texts, done)
             begin = end
         number += len(costs)
 
@@ -210,6 +203,6 @@ def _ranges(
         if valid is not None:
             null[~valid & (null < 0)] = i
             ends = np.where(valid, ends, begins)
-        columns.append((name, view, begins, ends))
+        columns.append(Column(name, view, begins, ends))
     sizes = [ends - begins for *_, begins, ends in columns]
     return columns, sizes[0] if template is None else template.sizes(sizes), null

@@ -38,7 +38,7 @@ class Template:
         if not self.columns:
             raise ValueError(f"template {template!r} names no column")
 
-    def sizes(self, sizes: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    def sizes(self, sizes: Sequence[npt.NDArray[np.int64]] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the size of each row's text in bytes, given the sizes of its columns."""
         whole = np.zeros_like(sizes[0])
         for piece in self.pieces:

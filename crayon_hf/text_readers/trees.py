@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from crayon_hf.errors import CorpusError
-from crayon_hf.text_readers.addresses import mark_of_status
+from crayon_hf.text_readers.addresses import mark_of_status, walk
 from crayon_hf.text_readers.documents import InputFile
-from crayon_hf.text_readers.ignore_rules import Rules, rules_of
+from crayon_hf.text_readers.ignore_rules import Rule, rules_of
 
 _FIRST_BYTES = 8000
 """git treats a file as binary if one of this number of bytes at its beginning is zero."""
@@ -26,15 +24,27 @@ def find_tree(directory: str, ignore: bool = True) -> list[InputFile]:
     Raises:
         CorpusError: A directory cannot be read, or no file is left.
     """
+    found = []
     try:
-        level = _above(directory) if ignore else _Level(())
-        found = sorted(_below(directory, level, ignore, frozenset()))
+        levels = {directory: _above(os.path.abspath(directory)) if ignore else ()}
+        for place, entries in walk(directory):
+            level = levels.pop(place)
+            if ignore:
+                path = os.path.abspath(place)
+                level = _inside(path, level)
+                entries[:] = [entry for entry in entries if not _is_ignored(path, entry, level)]
+            for entry in entries:
+                if entry.is_dir():
+                    levels[entry.path] = level
+                elif entry.is_file():
+                    status = entry.stat()
+                    found.append(InputFile(entry.path, status.st_size, mark_of_status(status)))
     except OSError as error:
         raise CorpusError(f"{error.filename or directory}: {error.strerror or error}") from error
     if not found:
         also = " and files that .gitignore names (--no-ignore reads these)" if ignore else ""
         raise CorpusError(f"{directory} has no files except hidden ones{also}")
-    return found
+    return sorted(found)
 
 
 def is_binary(beginning: bytes) -> bool:
@@ -42,74 +52,55 @@ def is_binary(beginning: bytes) -> bool:
     return b"\0" in beginning[:_FIRST_BYTES]
 
 
-class _Level(NamedTuple):
-    """The patterns that apply in a directory, in order of precedence: those of the deepest ``.gitignore`` first."""
+_Level = tuple[tuple[int, tuple[Rule, ...]], ...]
+"""The rules that apply in a directory, those of the deepest ``.gitignore`` first. Each has the length of the absolute
+path, with a slash, from which it begins to match."""
 
-    rules: tuple[Rules, ...]
 
-    def inside(self, directory: str) -> _Level:
-        name = os.fsencode(directory)
-        return _Level(tuple(each.inside(name) for each in self.rules))
+def _is_ignored(directory: str, entry: os.DirEntry[str], level: _Level) -> bool:
+    """Whether the rules ignore an entry of a directory. The last rule that matches decides, in the deepest file."""
+    path, is_directory = os.fsencode(os.path.join(directory, entry.name)), entry.is_dir() and not entry.is_symlink()
+    for begin, rules in level:
+        for rule in reversed(rules):
+            if (is_directory or not rule.is_of_directories) and rule.matches.fullmatch(path, begin):
+                return not rule.is_negated
+    return False
 
-    def with_files_of(self, directory: str) -> _Level:
-        """Add the patterns of the directory's own ``.gitignore``.
 
-        If the directory is a repository's root, patterns from above are dropped, and those of ``info/exclude`` apply.
-        """
-        git = os.path.join(directory, ".git")
-        is_root = os.path.lexists(git)
-        above = _patterns(os.path.join(_common_directory(git), "info", "exclude")) if is_root else self.rules
-        return _Level((*_patterns(os.path.join(directory, ".gitignore")), *above))
+def _inside(directory: str, above: _Level) -> _Level:
+    """Return the rules that apply in a directory, given by its absolute path, if those of its parent are `above`.
 
-    def ignores(self, name: str, is_directory: bool) -> bool:
-        encoded = os.fsencode(name)
-        found = (each.verdict(encoded, is_directory) for each in self.rules)
-        return next((verdict for verdict in found if verdict is not None), False)
+    In a repository's root, rules from above are dropped, and those of ``info/exclude`` apply.
+    """
+    git, level = os.path.join(directory, ".git"), above
+    begin = len(os.fsencode(os.path.join(directory, "")))
+    if os.path.lexists(git):
+        level = ((begin, _rules(os.path.join(_common_directory(git), "info", "exclude"))),)
+    return ((begin, _rules(os.path.join(directory, ".gitignore"))), *level)
 
 
 def _above(directory: str) -> _Level:
-    """Return the patterns of the directories above a directory in its checkout."""
-    way = [os.path.abspath(directory)]
+    """Return the rules of the directories above a directory, given by its absolute path, in its checkout."""
+    way = [directory]
     while not os.path.lexists(os.path.join(way[-1], ".git")):
         way.append(os.path.dirname(way[-1]))
         if way[-1] == way[-2]:
-            return _Level(())
-    level = _Level(())
-    for place, below in zip(way[:0:-1], way[-2::-1], strict=True):
-        level = level.with_files_of(place).inside(os.path.basename(below))
+            return ()
+    level: _Level = ()
+    for place in way[:0:-1]:
+        level = _inside(place, level)
     return level
 
 
-def _below(directory: str, level: _Level, ignore: bool, above: frozenset[tuple[int, int]]) -> Iterator[InputFile]:
-    status = os.stat(directory)
-    way = above | {(status.st_dev, status.st_ino)}
-    if way == above:  # a link to one of its parents
-        return
-    if ignore:
-        level = level.with_files_of(directory)
-    with os.scandir(directory) as entries:
-        names = [entry for entry in entries if not entry.name.startswith(".")]
-    for entry in names:
-        is_directory = entry.is_dir()
-        if ignore and level.ignores(entry.name, is_directory and not entry.is_symlink()):
-            continue
-        if is_directory:
-            yield from _below(entry.path, level.inside(entry.name), ignore, way)
-        elif entry.is_file():
-            status = entry.stat()
-            yield InputFile(entry.path, status.st_size, mark_of_status(status))
-
-
-def _patterns(path: str) -> tuple[Rules, ...]:
-    """Read the patterns of a file, or none if it is missing or a link. git does not follow such links either."""
+def _rules(path: str) -> tuple[Rule, ...]:
+    """Read the rules of a file, or none if it is missing or a link. git does not follow such links either."""
     if os.path.islink(path):
         return ()
     try:
         with open(path, "rb") as file:
-            rules = rules_of(file.read())
+            return rules_of(file.read())
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ()
-    return (Rules(rules, b""),) if rules else ()
 
 
 def _common_directory(git: str) -> str:

@@ -69,7 +69,7 @@ def write_atomic(
             file.writelines(data if isinstance(data, list) else (data,))
             file.flush()
             os.fsync(file.fileno())
-        if unless is None or not (_link_new(temporary, target) or unless()):
+        if unless is None or not (link_new(temporary, target) or unless()):
             os.replace(temporary, target)
         else:
             os.unlink(temporary)
@@ -81,7 +81,7 @@ def write_atomic(
         sync_directory(os.path.dirname(target))
 
 
-def _link_new(temporary: str, target: str) -> bool:
+def link_new(temporary: str, target: str) -> bool:
     """Give a file a second name if that name is free. Return False if it is not, or without hard links."""
     try:
         os.link(temporary, target)

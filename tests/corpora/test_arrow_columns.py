@@ -17,6 +17,7 @@ import pyarrow as pa
 from crayon_hf import CorpusError, InvalidUtf8Error, Tokenizer
 from crayon_hf.corpora import arrow_columns
 from crayon_hf.corpora.arrow_columns import tokenize_column
+from crayon_hf.corpora.formats import columnar
 from tests.conftest import SENTENCES
 from tests.support.versions import before_1
 
@@ -123,7 +124,7 @@ def test_more_ids_than_offsets_count(
     ours: Tokenizer, stock: tokenizers.Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More than 2**31 ids, the end of int32 offsets, would take 8 GB, so the test lets offsets end at 100."""
-    monkeypatch.setattr(arrow_columns, "MOST_IDS", 100)
+    monkeypatch.setattr(columnar, "MOST_IDS", 100)
     expected = listed(stock, TEXTS)
     most = max(len(ids) for ids in expected if ids)
     assert most <= 100 < sum(len(ids) for ids in expected if ids)
@@ -136,7 +137,7 @@ def test_more_ids_than_offsets_count(
     assert cut.type == pa.list_(pa.int32())
     assert all(len(chunk.values) <= 100 for chunk in cut.chunks)
     assert cut.to_pylist() == [*expected, None, *expected[3:]]
-    monkeypatch.setattr(arrow_columns, "MOST_IDS", most - 1)
+    monkeypatch.setattr(columnar, "MOST_IDS", most - 1)
     with pytest.raises(CorpusError, match=f"the column has a text of {most} tokens"):
         tokenize_column(ours, pa.chunked_array([TEXTS]))
 

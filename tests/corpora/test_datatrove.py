@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.corpora.job.job_cases import tree
+
 pytest.importorskip("datatrove")
 
 import dill
@@ -44,19 +46,13 @@ def documents(training_text: list[str]) -> list[Document]:
     return made
 
 
-def files_in(directory: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
-    }
-
-
 def written(step: Callable[..., Any], out: Path, docs: Iterable[Document], **how: Any) -> tuple[dict[str, bytes], Any]:
     """The files that a pipeline step writes for the documents, and its statistics without times."""
     if how.pop("elsewhere", False):
         how["local_working_dir"] = str(out.parent / f"{out.name}-work")
     made = step(str(out), **how)
     made.run(iter(docs), 3, 5)
-    return files_in(out), made.stats.to_dict()["stats"]
+    return tree(out), made.stats.to_dict()["stats"]
 
 
 OPTIONS: list[dict[str, Any]] = [
@@ -183,16 +179,16 @@ def test_local_executor(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
     theirs, _ = run(DocumentTokenizer, "theirs", workers=1)
     ours, stats = run(CrayonDocumentTokenizer, "ours", workers=2)
-    expected = files_in(theirs)
+    expected = tree(theirs)
     assert len(expected) == 9
-    assert files_in(ours) == expected
+    assert tree(ours) == expected
     assert stats.stats[1].stats["tokens"].n == sum(21 + number for number in range(5))
 
     for path in [*ours.glob("00001*"), tmp_path / "ours-logs" / "completions" / "00001"]:
         path.unlink()
     kept = {path: path.stat().st_mtime_ns for path in ours.iterdir()}
     again, stats = run(CrayonDocumentTokenizer, "ours", workers=1)
-    assert files_in(again) == expected
+    assert tree(again) == expected
     assert stats.stats[1].stats["tokens"].n == 22 + 25
     assert all(path.stat().st_mtime_ns == time for path, time in kept.items())
 
@@ -205,7 +201,7 @@ def test_whole_files(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
     def run(first: list[Any], name: str, tasks: int, workers: int) -> dict[str, bytes]:
         logs = str(tmp_path / f"{name}-logs")
         LocalPipelineExecutor(first, tasks=tasks, workers=workers, logging_dir=logs).run()
-        return files_in(tmp_path / name)
+        return tree(tmp_path / name)
 
     theirs = DocumentTokenizer(str(tmp_path / "theirs"), eos_token=EOS, shuffle_documents=False, **how)
     expected = run([ParquetReader(str(rows)), theirs], "theirs", 2, 1)

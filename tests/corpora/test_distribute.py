@@ -3,10 +3,7 @@ process with its own cache directory."""
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -92,6 +89,8 @@ def test_two_processes_fetch_the_parcel_at_once(
     arrived = distribute.unpack(label, while_another_fetches)
     assert arrived.engine_report()["cartridge"] == str(kept)
     assert [kept.stat().st_ino] == first
+    distribute.unpack(label._replace(key="a later process"), never)
+    assert [path.suffix for path in (tmp_path / "there" / "shipped").iterdir()].count(".dat") == 1
 
 
 def test_a_delegated_tokenizer_needs_no_parcel(gpt2_like: Path) -> None:
@@ -131,44 +130,3 @@ def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, mon
             assert arrived.to_str() == tokenizer.to_str()
             assert pickle.loads(pickle.dumps(arrived)).to_str() == tokenizer.to_str()
             assert distribute.pack(arrived)[1].source == parcel.source
-
-
-CHILD = """
-import os, pickle, sys, time
-from crayon_hf.corpora import distribute
-label, parcel = pickle.load(open(sys.argv[1], "rb"))
-def fetch():
-    with open(sys.argv[2], "a") as file:
-        file.write("fetched\\n")
-    time.sleep(0.3)
-    return parcel
-sys.stdin.readline()
-print(distribute.unpack(label, fetch).encode("Some text").ids)
-"""
-
-
-def test_processes_of_one_machine_at_once(gpt2_like: Path, tmp_path: Path) -> None:
-    """Processes that start at once may all fetch the parcel and write the same file. A later process fetches
-    nothing."""
-    tokenizer = Tokenizer.from_str(gpt2_like.read_text(encoding="utf-8"))
-    label, parcel = distribute.pack(tokenizer)
-    kind, parts, settings = pickle.loads(label.arguments)
-    gone = (parts[0], ("/nowhere/at/all.dat", *parts[1][1:]), *parts[2:])
-    label = label._replace(arguments=pickle.dumps((kind, gone, settings)))
-    (tmp_path / "sent").write_bytes(pickle.dumps((label, parcel)))
-    environment = os.environ | {
-        "CRAYON_CACHE_DIR": str(tmp_path / "there"),
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-    }
-    command = [sys.executable, "-c", CHILD, str(tmp_path / "sent"), str(tmp_path / "log")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": environment, "cwd": tmp_path}
-    children = [subprocess.Popen(command, **pipes) for _ in range(3)]  # type: ignore[call-overload]
-    for child in children:
-        child.stdin.write(b"\n")
-        child.stdin.flush()
-    answers = {child.communicate()[0].decode().strip() for child in children}
-    assert answers == {str(tokenizer.encode("Some text").ids)}
-    fetched = (tmp_path / "log").read_text()
-    assert subprocess.run(command, input=b"\n", env=environment, cwd=tmp_path, stdout=subprocess.PIPE).returncode == 0
-    assert (tmp_path / "log").read_text() == fetched
-    assert [path.suffix for path in (tmp_path / "there" / "shipped").glob("*.dat*")] == [".dat"]

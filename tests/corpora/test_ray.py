@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.corpora.job.job_cases import tree
+
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 pytest.importorskip("ray")
 pytest.importorskip("datatrove")
@@ -57,12 +59,6 @@ def two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clust
         cluster.shutdown()
 
 
-def files_in(directory: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
-    }
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("two_nodes")
 def test_ray(
@@ -84,7 +80,7 @@ def test_ray(
         "group_bytes": 1,
     }
     tokenize_corpus(texts, tmp_path / "expected", **how, workers=1)
-    expected = files_in(tmp_path / "expected")
+    expected = tree(tmp_path / "expected")
     assert len(expected) == 6 * 3 + 1
     files(texts, how, expected, tmp_path)
     a_killed_worker(texts, how, expected, tmp_path, capfd)
@@ -124,7 +120,7 @@ def files(texts: Path, how: dict[str, Any], expected: dict[str, bytes], tmp_path
     out = tmp_path / "files"
     assert texts == Path.cwd() / "texts"
     summary = tokenize_corpus_on_ray("texts", "files", **how)  # paths relative to this process, not to Ray's workers
-    assert files_in(out) == expected
+    assert tree(out) == expected
     assert summary.tasks == 6
     assert summary.tokenized == summary.counts
     again = tokenize_corpus_on_ray(texts, out, **how)
@@ -138,7 +134,7 @@ def files(texts: Path, how: dict[str, Any], expected: dict[str, bytes], tmp_path
     assert tokenize_corpus_on_ray(mixture, "mixed", **how, **more).counts.duplicates > 0
     mixture = {"a": {"inputs": str(texts / "0.txt"), "repeat": 1.5}, "b": {"inputs": str(texts)}}
     tokenize_corpus(mixture, tmp_path / "mixed-here", **how, **more, workers=1)
-    assert files_in(tmp_path / "mixed") == files_in(tmp_path / "mixed-here")
+    assert tree(tmp_path / "mixed") == tree(tmp_path / "mixed-here")
 
 
 def a_killed_worker(
@@ -147,7 +143,7 @@ def a_killed_worker(
     out = tmp_path / "killed"
     with killing(tmp_path, "00001", "00004"):
         tokenize_corpus_on_ray(texts, out, **how, batch_bytes=1 << 12, tries=5)
-    assert files_in(out) == expected
+    assert tree(out) == expected
     said = capfd.readouterr().err
     assert said.count("trying again") == 2
     assert all(f"warning: task {task}: " in said for task in ("00001", "00004"))
@@ -161,7 +157,7 @@ def a_killed_worker(
     assert sorted(path.name for path in out.glob("*.ds")) == [f"0000{task}.ds" for task in (1, 2, 4, 5)]
     summary = tokenize_corpus(texts, out, **how, workers=1)  # one machine continues the cluster's job
     assert summary.tokenized.documents < summary.counts.documents
-    assert files_in(out) == expected
+    assert tree(out) == expected
 
 
 def what_is_wrong(texts: Path, how: dict[str, Any], tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from crayon_hf.errors import CorpusError
-from crayon_hf.text_readers.ignore_rules import Rules, rules_of
 from crayon_hf.text_readers.trees import find_tree, is_binary
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="compares the patterns with git")
@@ -165,13 +164,6 @@ def test_an_unreadable_directory_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "shut").mkdir(mode=0)
     with pytest.raises(CorpusError, match="shut: Permission denied"):
         find_tree(str(tmp_path))
-
-
-def test_a_verdict_of_the_last_pattern() -> None:
-    rules = Rules(rules_of(b"a*\n!ab\nab/\n"), b"")
-    assert [rules.verdict(name, False) for name in (b"a", b"ab", b"b")] == [True, False, None]
-    assert rules.verdict(b"ab", True) is True
-    assert rules.inside(b"x").rules == rules.rules
 
 
 def test_binary_files_have_a_zero_among_their_first_bytes() -> None:

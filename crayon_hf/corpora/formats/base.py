@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.output import Output, Workplace, remove_leftovers
+from crayon_hf.corpora.formats.output import Output, remove_leftovers, workplace
 from crayon_hf.errors import FormatError
 from crayon_hf.util.files import sync_directory
 
@@ -131,7 +131,7 @@ class ShardWriter(ABC):
         self._format, self._settings = format, settings
         self._stack = contextlib.ExitStack()
         """Closes the files, and removes those without a final name."""
-        self._workplace = self._stack.enter_context(Workplace(prefix))
+        self._workplace = self._stack.enter_context(workplace(prefix))
         self._outputs: list[Output] = []
         self._state = "open"
 
@@ -244,7 +244,7 @@ class ShardWriter(ABC):
 
     def _output(self, path: str) -> Output:
         """Create a file of the shard. The last one created is the one that readers look for."""
-        self._outputs.append(self._stack.enter_context(contextlib.closing(Output(path, self._workplace.path))))
+        self._outputs.append(self._stack.enter_context(contextlib.closing(Output(path, self._workplace))))
         return self._outputs[-1]
 
     def _must_be_open(self) -> None:
@@ -266,8 +266,3 @@ class ShardWriter(ABC):
 
 def _largest(dtype: np.dtype[Any]) -> int:
     return int(np.iinfo(dtype).max)
-
-
-def unsigned(vocabulary: Vocabulary) -> np.dtype[Any]:
-    """Return uint16 if it can hold every id, else uint32, for formats that tell readers the dtype."""
-    return np.dtype("<u2" if vocabulary.largest_id <= 0xFFFF else "<u4")

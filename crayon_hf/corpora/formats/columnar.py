@@ -10,85 +10,34 @@ import contextlib
 import io
 import json
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.groups import Groups
 from crayon_hf.corpora.formats.output import Output
 from crayon_hf.util.extras import needed
 
 COLUMN = "input_ids"
 """The column of ids, int32 as ``datasets`` uses for this name."""
+MOST_IDS = (1 << 31) - 1
+"""The most ids in an array of ``list<int32>``, whose offsets are 32 bits wide."""
 LENGTHS = "seq_lengths"
 """The column of packed sequences that has the lengths of their pieces, named as by TRL's ``pack_dataset``."""
 
 
-class Groups:
-    """Gathers documents into groups of at most `rows` documents and `tokens` tokens. A longer document is alone."""
+def list_array(ids: npt.NDArray[Any], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None = None) -> Any:
+    """A ``pyarrow.ListArray`` that shares the memory of `ids`, or a ``LargeListArray`` above `MOST_IDS` ids.
 
-    def __init__(self, rows: int, tokens: int) -> None:
-        self._most_rows, self._most_tokens = rows, tokens
-        self._rows = self._tokens = 0
-        self._ids: list[npt.NDArray[Any]] = []
-        self._lengths: list[npt.NDArray[np.int64]] = []
-
-    def add(
-        self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]
-    ) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
-        """Add documents and yield the groups that are full, as ids and lengths of documents."""
-        ends = np.cumsum(lengths)
-        done = position = 0
-        while done < len(lengths):
-            fit = int(np.searchsorted(ends[done:], position + self._most_tokens - self._tokens, side="right"))
-            fit = min(fit, self._most_rows - self._rows)
-            if fit == 0 and self._rows:
-                yield self.rest()
-                continue
-            stop = done + max(fit, 1)
-            end = int(ends[stop - 1])
-            self._ids.append(ids[position:end])
-            self._lengths.append(lengths[done:stop])
-            self._rows += stop - done
-            self._tokens += end - position
-            done, position = stop, end
-            if self._rows == self._most_rows:
-                yield self.rest()
-        if self._ids:  # the caller may reuse the array
-            self._ids[-1] = self._ids[-1].copy()
-
-    def rest(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """Take the group that is not full, and begin an empty one."""
-        ids, lengths = self._ids, self._lengths
-        self._ids, self._lengths = [], []
-        self._rows = self._tokens = 0
-        return np.concatenate(ids), np.concatenate(lengths)
-
-    def __len__(self) -> int:
-        """Documents in the group that is not full."""
-        return self._rows
-
-
-def list_array(ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> Any:
-    """A ``pyarrow.ListArray`` that shares the memory of `ids`."""
-    import pyarrow
-
-    offsets = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(lengths, out=offsets[1:])
-    return pyarrow.ListArray.from_arrays(pyarrow.array(offsets), pyarrow.array(ids))
-
-
-def pyarrow_for(prefix: str) -> Any:
-    """Import pyarrow.
-
-    Raises:
-        MissingExtraError: It is not installed.
+    `splits` are the edges of the lists in `ids`, beginning with 0. `valid` tells which rows are not null.
     """
-    with needed(f"{prefix}: this format", "corpora"):
-        import pyarrow
-    return pyarrow
+    import pyarrow as pa
+
+    kind, width = (pa.ListArray, np.int32) if len(ids) <= MOST_IDS else (pa.LargeListArray, np.int64)
+    mask = None if valid is None else pa.array(~valid)
+    return kind.from_arrays(pa.array(splits.astype(width, copy=False)), pa.array(ids), mask=mask)
 
 
 class Sink(io.RawIOBase):
@@ -114,15 +63,19 @@ class Sink(io.RawIOBase):
 class _Writer(ShardWriter):
     """The base of the writers. `_begin` sets `_writer` to a writer of pyarrow that writes to `_open_sink()`."""
 
-    _longest = (1 << 31) - 1  # the offsets of an Arrow list are int32
+    _longest = MOST_IDS
     _writer: Any
 
     def __init__(self, format: Format, prefix: str, settings: ShardSettings) -> None:
+        with needed(f"{prefix}: this format", "corpora"):
+            import pyarrow
         super().__init__(format, prefix, settings)
         assert isinstance(format, _Columnar)
+        self._pyarrow = pyarrow
         self._groups = Groups(*format.limits)
         self.columns = (COLUMN,) if settings.sequence_length is None else (COLUMN, LENGTHS)
         """The names of the columns, each a list of int32."""
+        self._schema = pyarrow.schema([(name, pyarrow.list_(pyarrow.int32())) for name in self.columns])
         self._pieces: list[npt.NDArray[np.int64]] = []
         """Lengths of the pieces in the group that is not full."""
 
@@ -130,9 +83,6 @@ class _Writer(ShardWriter):
         self._sink = Sink(self._output(self._format.files(self.prefix)[0]))
         self._stack.callback(self._mute)
         return self._sink
-
-    def _schema(self, pyarrow: Any, metadata: dict[str, str] | None = None) -> Any:
-        return pyarrow.schema([(name, pyarrow.list_(pyarrow.int32())) for name in self.columns], metadata=metadata)
 
     @abstractmethod
     def _write_columns(self, columns: list[Any], rows: int) -> None:
@@ -150,12 +100,12 @@ class _Writer(ShardWriter):
         self._writer.close()
 
     def _write_group(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
-        columns = [list_array(ids, lengths)]
+        columns = [list_array(ids, np.concatenate([[0], np.cumsum(lengths)]))]
         if len(self.columns) > 1:
             pieces = np.concatenate(self._pieces)
             ends = np.cumsum(pieces).searchsorted(np.cumsum(lengths)) + 1  # the end of each sequence, in pieces
             self._pieces = [pieces[ends[-1] :]]
-            columns.append(list_array(pieces[: ends[-1]].astype("<i4"), np.diff(ends, prepend=0)))
+            columns.append(list_array(pieces[: ends[-1]].astype("<i4"), np.concatenate([[0], ends])))
         self._write_columns(columns, len(lengths))
 
     def _mute(self) -> None:
@@ -182,17 +132,14 @@ class _Columnar(Format):
 
 class _ParquetWriter(_Writer):
     def _begin(self) -> None:
-        pyarrow = pyarrow_for(self.prefix)
         from pyarrow import parquet
 
         self._writer = parquet.ParquetWriter(
-            self._open_sink(), self._schema(pyarrow), compression="zstd", use_dictionary=False, write_statistics=False
+            self._open_sink(), self._schema, compression="zstd", use_dictionary=False, write_statistics=False
         )
 
     def _write_columns(self, columns: list[Any], rows: int) -> None:
-        import pyarrow
-
-        self._writer.write_table(pyarrow.Table.from_arrays(columns, schema=self._writer.schema), row_group_size=rows)
+        self._writer.write_table(self._pyarrow.Table.from_arrays(columns, schema=self._schema), row_group_size=rows)
 
 
 class Parquet(_Columnar):
@@ -215,15 +162,12 @@ _FEATURE = {"feature": {"dtype": "int32", "_type": "Value"}, "_type": "List"}
 
 class _ArrowWriter(_Writer):
     def _begin(self) -> None:
-        pyarrow = pyarrow_for(self.prefix)
         features = dict.fromkeys(self.columns, _FEATURE)
-        self._known = self._schema(pyarrow, {"huggingface": json.dumps({"info": {"features": features}})})
-        self._writer = pyarrow.ipc.new_stream(self._open_sink(), self._known)
+        self._schema = self._schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+        self._writer = self._pyarrow.ipc.new_stream(self._open_sink(), self._schema)
 
     def _write_columns(self, columns: list[Any], rows: int) -> None:
-        import pyarrow
-
-        self._writer.write_batch(pyarrow.RecordBatch.from_arrays(columns, schema=self._known))
+        self._writer.write_batch(self._pyarrow.RecordBatch.from_arrays(columns, schema=self._schema))
 
 
 class Arrow(_Columnar):

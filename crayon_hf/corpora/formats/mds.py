@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.groups import Groups
 from crayon_hf.corpora.formats.output import named
 from crayon_hf.util.files import sync_directory
 
@@ -49,50 +50,31 @@ class _Writer(ShardWriter):
 
     _longest = ((1 << 32) - (1 << 12)) // 4
     """The most tokens of a document, so that the byte offsets in its file fit into uint32."""
-    _takes_any = False
-    """Whether the writer accepts the next document whatever its size."""
 
     def _begin(self) -> None:
         """Start without files: each is created when its samples are complete."""
         assert isinstance(self._format, Mds)
-        self._size_limit = self._format.size_limit
-        self._config: dict[str, Any] = {**_CONFIG, "size_limit": self._size_limit}
+        limit = self._format.size_limit
+        self._config: dict[str, Any] = {**_CONFIG, "size_limit": limit}
         self._config_bytes = json.dumps(self._config, sort_keys=True).encode()
         self._shards: list[dict[str, Any]] = []
-        self._reset()
+        self._most = limit - 8 - len(self._config_bytes)
+        self._groups = Groups(1 << 32, self._most)
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        ends, counted = np.cumsum(lengths), np.cumsum(_sizes(lengths) + 4)  # 4 bytes for its offset
-        done = 0
-        while done < len(lengths):
-            before = int(counted[done - 1]) if done else 0
-            fit = int(np.searchsorted(counted[done:], before + self._size_limit - self._size, side="right"))
-            if fit == 0 and not self._takes_any:
-                self._flush()  # an empty file if the very first sample is too large, like MDSWriter
-                continue
-            stop = done + max(fit, 1)
-            start, end = int(ends[done - 1]) if done else 0, int(ends[stop - 1])
-            self._samples.append(_encode(ids[start:end], lengths[done:stop]))
-            self._sample_sizes.append(_sizes(lengths[done:stop]))
-            self._size += int(counted[stop - 1]) - before
-            self._takes_any = False
-            done = stop
+        sizes = _sizes(lengths) + 4  # 4 bytes for its offset
+        if not self.documents and len(sizes) and sizes[0] > self._most:
+            self._flush(ids[:0], lengths[:0])  # an empty file if the very first sample is too large, like MDSWriter
+        for group in self._groups.add(ids, lengths, sizes):
+            self._flush(*group)
 
-    def _reset(self) -> None:
-        self._samples: list[npt.NDArray[np.uint8]] = []
-        self._sample_sizes: list[npt.NDArray[np.int64]] = []
-        self._size = 8 + len(self._config_bytes)
-        self._takes_any = bool(self._shards)
-
-    def _flush(self) -> None:
-        sizes = np.concatenate([np.zeros(1, np.int64), *self._sample_sizes])
-        count = len(sizes) - 1
-        offsets = np.cumsum(sizes) + 4 + 4 * (count + 1) + len(self._config_bytes)
+    def _flush(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+        count = len(lengths)
+        offsets = np.concatenate([[0], np.cumsum(_sizes(lengths))]) + 4 + 4 * (count + 1) + len(self._config_bytes)
         name = f"shard.{len(self._shards):05}.mds"
-        head = [np.uint32(count).tobytes(), offsets.astype("<u4"), self._config_bytes]
-        raw = {"basename": name, "bytes": self._write_file(name, [*head, *self._samples]), "hashes": {}}
+        parts = [np.uint32(count).tobytes(), offsets.astype("<u4"), self._config_bytes, _encode(ids, lengths)]
+        raw = {"basename": name, "bytes": self._write_file(name, parts), "hashes": {}}
         self._shards.append({**self._config, "raw_data": raw, "samples": count, "zip_data": None})
-        self._reset()
 
     def _write_file(self, name: str, pieces: Iterable[Any]) -> int:
         """Write a file and return its size in bytes."""
@@ -103,8 +85,8 @@ class _Writer(ShardWriter):
         return output.size
 
     def _end(self) -> None:
-        if self._samples:
-            self._flush()
+        if len(self._groups):
+            self._flush(*self._groups.rest())
         data = json.dumps({"shards": self._shards, "version": 2}, sort_keys=True).encode()
         self._write_file(INDEX, [data])
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary, unsigned
+from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
 from crayon_hf.corpora.formats.output import Output
 
 
@@ -55,7 +55,7 @@ class Arrays(Format):
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
         """uint16 if every id fits, else uint32."""
-        return unsigned(vocabulary)
+        return np.dtype("<u2" if vocabulary.largest_id <= 0xFFFF else "<u4")
 
     def files(self, prefix: str) -> list[str]:
         return [prefix + ".row_splits.npy", f"{prefix}.{self.name}"]

@@ -12,15 +12,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.util.files import final_name, sync_directory, temporary_path, try_lock
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from crayon_hf.util.files import final_name, link_new, sync_directory, temporary_path, try_lock
 
 ENDING = ".crayon-tmp"
 _GATHERED = 1 << 20
@@ -78,33 +75,29 @@ def named(path: str) -> Iterator[None]:
         raise OSError(error.errno, os.strerror(error.errno), path) from error
 
 
-class Workplace:
-    """A temporary directory for new files, in the directory where the finished files go."""
+@contextlib.contextmanager
+def workplace(path: str) -> Iterator[str]:
+    """Make a temporary directory for new files, in the directory where the finished files go.
 
-    def __init__(self, path: str) -> None:
-        """`path` is the final name of its files, or the start of their names."""
-        self._descriptor: int | None = None
-        while True:
-            self.path = temporary_path(path, ENDING)
-            with named(path):
-                os.mkdir(self.path)
-            if os.name == "nt":  # directories cannot be opened there
-                return
-            with contextlib.suppress(FileNotFoundError):  # another process may remove the unlocked directory
-                descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-                if _lock(descriptor) and os.path.isdir(self.path):
-                    self._descriptor = descriptor
-                    return
+    `path` is the final name of its files, or the start of their names.
+    """
+    descriptor = None
+    while descriptor is None:
+        place = temporary_path(path, ENDING)
+        with named(path):
+            os.mkdir(place)
+        if os.name == "nt":  # directories cannot be opened there
+            break
+        with contextlib.suppress(FileNotFoundError):  # another process may remove the unlocked directory
+            descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+            if not _lock(descriptor) or not os.path.isdir(place):
                 os.close(descriptor)
-
-    def __enter__(self) -> Workplace:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Remove the directory."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        if self._descriptor is not None:
-            descriptor, self._descriptor = self._descriptor, None
+                descriptor = None
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        if descriptor is not None:
             os.close(descriptor)
 
 
@@ -152,22 +145,17 @@ class Output:
         except OSError:
             return False
 
-    def place(self) -> None:
-        """Rename the file to its final name, replacing any other. Call it after `sync`."""
-        with named(self.path):
-            os.replace(self._temporary, self.path)
+    def place(self, is_new: bool = False) -> bool:
+        """Rename the file to its final name, replacing any other. Call it after `sync`.
 
-    def place_new(self) -> bool:
-        """Like `place`, but leave an existing file of that name and return False."""
+        With `is_new`, leave an existing file of that name and return False.
+        """
         with named(self.path):
-            try:
-                os.link(self._temporary, self.path)
-            except FileExistsError:
+            if is_new and link_new(self._temporary, self.path):
+                return True
+            if is_new and os.path.lexists(self.path):  # else the file system has no hard links
                 return False
-            except OSError:  # a file system without hard links
-                if os.path.lexists(self.path):
-                    return False
-                os.replace(self._temporary, self.path)
+            os.replace(self._temporary, self.path)
         return True
 
     def close(self) -> None:
@@ -178,15 +166,11 @@ class Output:
 
 def write_whole(path: str, parts: Iterable[Any], is_new: bool = False) -> bool:
     """Write a file atomically and durably. With `is_new`, leave an existing file and return False."""
-    with Workplace(path) as workplace, contextlib.closing(Output(path, workplace.path)) as output:
+    with workplace(path) as place, contextlib.closing(Output(path, place)) as output:
         for part in parts:
             output.write(part)
         output.sync()
-        is_written = True
-        if is_new:
-            is_written = output.place_new()
-        else:
-            output.place()
+        is_written = output.place(is_new)
     sync_directory(os.path.dirname(path) or ".")
     return is_written
 

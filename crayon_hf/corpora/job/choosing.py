@@ -60,7 +60,11 @@ class Choice:
     def __init__(self, path: str, options: Options) -> None:
         """`path` is the path of the task's state file, without its suffix."""
         self._options, self._next = options, 0
-        self._chosen = None if not options.deduplicate else _chosen(path)
+        self._chosen: npt.NDArray[np.uint8] | None = None
+        if options.deduplicate:
+            if (data := storage.of(path).read(f"{path}.chosen")) is None:
+                raise gone(f"{path}.chosen")
+            self._chosen = np.frombuffer(data, np.uint8)
 
     def codes(
         self, data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], file: InputFile
@@ -72,31 +76,6 @@ class Choice:
         if self._options.held_out is None and file.share >= 1:
             return None
         return by_text(hashes_of(data, begins, ends), self._options, file.share)
-
-
-def _chosen(path: str) -> npt.NDArray[np.uint8]:
-    data = storage.of(path).read(f"{path}.chosen")
-    if data is None:
-        raise gone(f"{path}.chosen")
-    return np.frombuffer(data, np.uint8)
-
-
-class Hashes(storage.Gathered):
-    """The hashes of a task's documents, file by file. The file appears when it is complete."""
-
-    def __init__(self, path: str, files: int) -> None:
-        super().__init__()
-        self._path, self._counts = f"{path}.hashes", np.zeros(files, "<u8")
-
-    def add(self, file: int, hashes: npt.NDArray[np.uint64]) -> None:
-        """Add the hashes of documents of the file with this index."""
-        self._counts[file] += len(hashes)
-        self.write(hashes.astype("<u8", copy=False).tobytes())
-
-    def finish(self) -> None:
-        """Write the file ``NAME.hashes``."""
-        self.write(self._counts.tobytes() + len(self._counts).to_bytes(8, "little"))
-        self.place(self._path)
 
 
 def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -333,11 +334,9 @@ class _Job:
     def _finish(self) -> Summary:
         directory, format = self._directory, self._options.format
         tasks: list[dict[str, Any]] = []
-        total = Counts()
         for task in self._tasks:
-            done = self._done[task.name]
-            tasks.append({"inputs": [list(file[:2]) for file in task.files], "shards": list(done.shards)})
-            total = total.plus(done.counts)
+            inputs = [list(file[:2]) for file in task.files]
+            tasks.append({"inputs": inputs, "shards": list(self._done[task.name].shards)})
         shards = [shard for task in tasks for shard in task["shards"]]
         self._must_be_ours(shards)
         merged = []
@@ -347,7 +346,7 @@ class _Job:
             data = FORMATS[format].merge(zip(names, parts, strict=True))
             directory.place_file(name, [data])
             merged.append({"name": name, "bytes": len(data)})
-        if total.bad_records:
+        if self._sum.bad_records:
             directory.place_file(BAD_RECORDS, self._bad_records())
         settings = {key: value for key, value in self._request.items() if key not in ("inputs", "tokenizer")}
         written = {  # neither times nor the machine, so that repeated jobs write the same bytes
@@ -355,7 +354,7 @@ class _Job:
             "settings": settings,
             "tokenizer": self._request["tokenizer"],
             **self._facts,
-            "counts": total._asdict(),
+            "counts": self._sum._asdict(),
             "tasks": tasks,
             "merged": merged,
         }
@@ -412,6 +411,4 @@ def _outside(directory: str, inputs: Any, format: str | None) -> list[InputFile]
 
 
 def _json(value: Any) -> list[bytes]:
-    import json
-
     return [json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"]

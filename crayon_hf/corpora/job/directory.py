@@ -64,7 +64,7 @@ class Directory:
     def manifest(self) -> dict[str, Any] | None:
         """The manifest of a finished job, or None. Raises JobError if it is damaged."""
         path = os.path.join(self.path, MANIFEST)
-        found = self._read(path)
+        found = _parsed(self._storage.read(path) or b"")
         if not isinstance(found, dict) or found.get("schema") != SCHEMA:
             return None
         try:
@@ -162,10 +162,6 @@ class Directory:
 
     def _has(self, name: str) -> bool:
         return self._storage.is_there(os.path.join(self.place, name) if name else self.place)
-
-    def _read(self, path: str) -> Any:
-        """Return the JSON of a file, or None if the file does not exist or is not JSON."""
-        return _parsed(self._storage.read(path) or b"")
 
 
 def _parsed(data: bytes) -> Any:

@@ -35,15 +35,11 @@ def find_eos(tokenizer: Tokenizer, name: str | None, token: str | None) -> int:
     Raises:
         JobError: None of these is in the vocabulary, or several known tokens are.
     """
+    where = "" if token is not None else " (named as eos_token beside the tokenizer)"
+    token = _configured(name, "eos_token") if token is None else token
     if token is None:
-        token = _configured(name, "eos_token")
-        if token is None:
-            return _known(tokenizer)
-        where = " (named as eos_token beside the tokenizer)"
-    else:
-        where = ""
-    id = tokenizer.token_to_id(token)
-    if id is None:
+        return _known(tokenizer)
+    if (id := tokenizer.token_to_id(token)) is None:
         raise JobError(f"the tokenizer has no token {token!r}{where}: name its end of text with --eos (eos=)")
     return id
 
@@ -51,20 +47,15 @@ def find_eos(tokenizer: Tokenizer, name: str | None, token: str | None) -> int:
 def find_pad(tokenizer: Tokenizer, name: str | None, options: Options) -> int:
     """Return the id of the `pad_token` option, else of the padding token in the tokenizer's own files, else of the
     end-of-text token, as trainers do. Raises JobError if no token is found."""
-    token = options.pad_token
-    if token is None:
-        token = _configured(name, "pad_token")
-        id = None if token is None else tokenizer.token_to_id(token)
-        if id is not None:
-            return id
-        try:
-            return find_eos(tokenizer, name, options.eos)
-        except JobError as error:
-            raise JobError(f"the padding token is unknown: name it with --pad-token (pad_token=); {error}") from None
-    id = tokenizer.token_to_id(token)
-    if id is None:
+    token = _configured(name, "pad_token") if options.pad_token is None else options.pad_token
+    if token is not None and (id := tokenizer.token_to_id(token)) is not None:
+        return id
+    if options.pad_token is not None:
         raise JobError(f"the tokenizer has no token {token!r}: name its padding with --pad-token (pad_token=)")
-    return id
+    try:
+        return find_eos(tokenizer, name, options.eos)
+    except JobError as error:
+        raise JobError(f"the padding token is unknown: name it with --pad-token (pad_token=); {error}") from None
 
 
 def _configured(name: str | None, kind: str) -> str | None:

@@ -36,7 +36,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: BaseException) -> Failure:
-    """The `Failure` of a task in which `run_shard` raised `error`."""
+    """The `Failure` of a task that raised `error`."""
     for kind, known in _KINDS.items():
         if isinstance(error, known):
             return Failure(kind, str(error))

@@ -54,9 +54,11 @@ def run_here(
 ) -> list[tuple[Task, ShardSummary | Failure]]:
     """Run the tasks and return their results. A failure that stops the job, or an error, ends all tasks."""
     available = _core.usable_cores()
-    addresses = (address for task in tasks for address in (task.output, *(file.address for file in task.files)))
-    in_memory = any(address.startswith("memory:") for address in addresses)  # which other processes cannot see
-    count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
+    inputs = [file.address for task in tasks for file in task.files]
+    if any(address.startswith("memory:") for address in (tasks[0].output, *inputs)):  # other processes cannot see it
+        workers = 1
+    is_packed = any(format_of(address)[1] for address in inputs)  # only one thread of a process unpacks
+    count = min(len(tasks), workers or (available if is_packed else (available + 1) // 2))
     each = max(1, available // count) if threads is None else threads
     pool: _Threads | _Processes
     if count == 1:
@@ -80,15 +82,6 @@ def run_here(
     finally:
         pool.end()
     return results
-
-
-def _workers(tasks: Sequence[Task], cores: int) -> int:
-    """Return the number of processes: one for each core if inputs are compressed, otherwise one for two cores.
-
-    Only one thread of a process unpacks.
-    """
-    packed = any(format_of(file.address)[1] for task in tasks for file in task.files)
-    return cores if packed else (cores + 1) // 2
 
 
 class _Threads:

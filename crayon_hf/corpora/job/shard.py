@@ -154,20 +154,6 @@ def inputs_of(input: Any, format: str | None) -> list[InputFile]:
     return files
 
 
-def run_shard(
-    files: Sequence[InputFile], output: str, encoding: Encoding, progress: Progress | None = None
-) -> ShardSummary:
-    """`tokenize_shard` for checked arguments, in the directory of a job. Raises JobError if the job has ended.
-
-    With deduplication, and before `choosing.choose` has run, this call only hashes the documents. Call
-    it again after `choose`.
-    """
-    job = os.path.join(os.path.dirname(output), PLACE, JOB)
-    if not storage.of(output).is_there(job):
-        raise gone(job)
-    return _Shard(files, output, encoding, progress).run()
-
-
 class _Shard:
     """The work for one output."""
 
@@ -303,9 +289,15 @@ class _Shard:
         def hashed(batch: Batch) -> tuple[int, npt.NDArray[np.uint64]]:
             return batch.file, choosing.hashes_of(*batch.documents[:3])
 
-        with contextlib.closing(choosing.Hashes(self._beside, len(self._files))) as hashes:
-            self._overlap(self._batches, hashed, lambda each: hashes.add(*each))
-            hashes.finish()
+        def add(of_file: tuple[int, npt.NDArray[np.uint64]]) -> None:
+            counts[of_file[0]] += len(of_file[1])
+            hashes.write(of_file[1].astype("<u8", copy=False).tobytes())
+
+        counts = np.zeros(len(self._files), "<u8")
+        with contextlib.closing(storage.Gathered()) as hashes:
+            self._overlap(self._batches, hashed, add)
+            hashes.write(counts.tobytes() + len(counts).to_bytes(8, "little"))
+            hashes.place(f"{self._beside}.hashes")
 
     def _overlap(self, *steps: Any) -> None:
         try:
@@ -332,13 +324,17 @@ def changed_shard(directory: str, shards: Iterable[dict[str, Any]]) -> str | Non
 
 
 def do_task(task: Task, encoding: Encoding, progress: Progress | None = None) -> ShardSummary | Failure:
-    """Run a task, in a thread or process of this machine, on Ray or on Spark.
+    """Run a task of a job, in a thread or process of this machine, on Ray or on Spark.
 
-    Errors become results, so that processes without the errors' classes can read them.
+    With deduplication, and before `choosing.choose` has run, this call only hashes the documents. Call it again after
+    `choose`. Errors become results, so that processes without the errors' classes can read them.
     """
+    job = os.path.join(os.path.dirname(task.output), PLACE, JOB)
     try:
         stopping.check()
-        return run_shard(task.files, task.output, encoding, progress)
+        if not storage.of(task.output).is_there(job):
+            raise gone(job)
+        return _Shard(task.files, task.output, encoding, progress).run()
     except BaseException as error:  # some libraries raise errors outside `Exception`
         if not isinstance(error, Exception) and threading.current_thread() is threading.main_thread():
             raise  # Ray and Spark end a worker by a signal

@@ -58,13 +58,13 @@ def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | 
     format = manifest["settings"]["format"]
     for shard in shards:
         for block in blocks_of(format, os.path.join(path, shard["name"]), manifest["dtype"], length is not None):
-            totals.add(block.ids, block.lengths)
+            totals.add(*block)
     packed = sequences_of(shards, manifest["counts"]["tokens"], length)
     written = manifest["counts"]["tokens"] if packed is None else packed.tokens
     if totals.tokens != written:
         raise JobError(f"{path} has {totals.tokens:,} tokens, and its manifest says {written:,}: tokenize it again")
     known = 0 if opened is None else max(opened.tokenizer.get_vocab().values(), default=-1) + 1
-    counts = totals.of_ids(known)
+    counts = np.pad(totals.ids, (0, max(0, known - len(totals.ids))))
     unused = [id for id in (counts == 0).nonzero()[0].tolist() if opened is None or totals.text(id) is not None]
     frequent = (-counts).argsort(kind="stable")[:_FREQUENT]
     of = "documents" if length is None else "sequences" if format in ("megatron", "mds") else "pieces"
@@ -142,18 +142,16 @@ class _Totals:
         self.code_points = np.zeros(CODE_POINTS, np.int64)
         self._tokenizer = tokenizer
         self._is_bytes = tokenizer is not None and _has_bytes(tokenizer)
-        self._ids = np.zeros(0, np.int64)
+        self.ids = np.zeros(0, np.int64)
+        """The count of each id, up to the largest one."""
         self._lengths: Counter[int] = Counter()
-        self._texts: dict[int, str | None] = {}
 
     def add(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
         self.tokens += len(ids)
-        counts = np.bincount(ids, minlength=len(self._ids)) if len(ids) else np.zeros(0, np.int64)
-        counts[: len(self._ids)] += self._ids[: len(counts)]
-        self._ids = counts if len(counts) >= len(self._ids) else self._ids
-        of_lengths, several = np.unique(lengths, return_counts=True)
-        for length, number in zip(of_lengths.tolist(), several.tolist(), strict=True):
-            self._lengths[length] += number
+        counts = np.bincount(ids, minlength=len(self.ids))
+        counts[: len(self.ids)] += self.ids
+        self.ids = counts
+        self._lengths.update(lengths.tolist())
         if self._tokenizer is not None and len(ids):
             known: Any = ids.astype(np.int32)
             if self._is_bytes:
@@ -163,37 +161,24 @@ class _Totals:
             chars = np.frombuffer(decoded.encode("utf-32-le", "surrogatepass"), "<u4")
             self.code_points += np.bincount(chars, minlength=CODE_POINTS)
 
-    def of_ids(self, known: int) -> npt.NDArray[np.int64]:
-        """The count of each id, for at least `known` ids."""
-        return np.pad(self._ids, (0, max(0, known - len(self._ids))))
-
     def text(self, id: int) -> str | None:
         """Return the text of a token, or None if the id has no text or the tokenizer is missing."""
-        if self._tokenizer is None:
-            return None
-        if id not in self._texts:
-            token = self._tokenizer.id_to_token(id)
-            if token is not None and self._is_bytes:
-                token = self._tokenizer.decode_bytes([id]).decode("utf-8", "backslashreplace") or token
-            self._texts[id] = token
-        return self._texts[id]
+        token = None if self._tokenizer is None else self._tokenizer.id_to_token(id)
+        if self._tokenizer is not None and token is not None and self._is_bytes:
+            return self._tokenizer.decode_bytes([id]).decode("utf-8", "backslashreplace") or token
+        return token
 
     def lengths(self, of: str) -> Lengths | None:
         """Return statistics of the counted lengths, or None without any. `of` becomes `Lengths.of`."""
         if not self._lengths:
             return None
-        values = np.array(sorted(self._lengths), np.int64)
-        counts = np.array([self._lengths[int(value)] for value in values], np.int64)
+        values, counts = (np.array(each, np.int64) for each in zip(*sorted(self._lengths.items()), strict=True))
         ends = np.cumsum(counts)
-        total = int(ends[-1])
-
-        def at(part: float) -> int:
-            return int(values[np.searchsorted(ends, part * total)])
-
-        powers = [int(value).bit_length() for value in values]
+        median, ninety, ninety_nine = values[ends.searchsorted(np.array([0.5, 0.9, 0.99]) * ends[-1])].tolist()
+        powers = np.array([int(value).bit_length() for value in values])
         bins = [
-            Bin(1 << n >> 1, (1 << n) - 1, int(counts[[power == n for power in powers]].sum()))
-            for n in range(powers[0], powers[-1] + 1)
+            Bin(1 << n >> 1, (1 << n) - 1, int(counts[powers == n].sum()))
+            for n in range(int(powers[0]), int(powers[-1]) + 1)
         ]
-        mean = float((values * counts).sum() / total)
-        return Lengths(of, total, int(values[0]), at(0.5), mean, at(0.9), at(0.99), int(values[-1]), tuple(bins))
+        total, mean = int(ends[-1]), float((values * counts).sum() / ends[-1])
+        return Lengths(of, total, int(values[0]), median, mean, ninety, ninety_nine, int(values[-1]), tuple(bins))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from crayon_hf.util.page.words import count, visible
 from crayon_hf.util.wording import plural
@@ -92,12 +91,8 @@ class CorpusReport:
     def to_json(self) -> str:
         """The report as one JSON object, with a newline at the end."""
         ratio = self.bytes_per_token
-        fields: dict[str, Any] = {
-            "schema": SCHEMA,
-            **asdict(self),
-            "bytes_per_token": None if ratio is None else round(ratio, 4),
-        }
-        return json.dumps(fields, ensure_ascii=False, indent=1) + "\n"
+        fields = {**asdict(self), "bytes_per_token": None if ratio is None else round(ratio, 4)}
+        return json.dumps({"schema": SCHEMA, **fields}, ensure_ascii=False, indent=1) + "\n"
 
     def lines(self, most: int = 10) -> list[str]:
         """The report as lines for a terminal, with at most `most` rows of a kind."""
@@ -119,16 +114,25 @@ class CorpusReport:
         lines += [f"  {count(number)}: {visible(reason)}" for reason, number in list(self.bad_reasons.items())[:most]]
         if self.lengths is not None:
             of_all = self.lengths
-            lines += ["", f"tokens of {of_all.of}: {spread(of_all)}"]
+            lines += [
+                "",
+                f"tokens of {of_all.of}: median {count(of_all.median)}, mean {of_all.mean:,.1f}, from "
+                f"{count(of_all.least)} to {count(of_all.most)}; 90% have at most {count(of_all.percentile_90)}, "
+                f"99% {count(of_all.percentile_99)}",
+            ]
             top = max(each.count for each in of_all.histogram)
             for each in of_all.histogram:
-                bar = "#" * round(40 * each.count / top)
-                lines.append(f"  {lengths(each):>21} {count(each.count):>13}  {bar}".rstrip())
+                bar, least, last = "#" * round(40 * each.count / top), count(each.least), count(each.most)
+                of_bin = least if least == last else f"{least} \u2013 {last}"
+                lines.append(f"  {of_bin:>21} {count(each.count):>13}  {bar}".rstrip())
         if self.scripts:
             total = sum(self.scripts.values())
             lines += ["", f"characters by script: {count(total)}"]
             ordered = list(self.scripts.items())
-            lines += [f"  {share(number, total):>7}  {script(name)}" for name, number in ordered[:most]]
+            lines += [
+                f"  {share(number, total):>7}  {_SCRIPTS.get(name, name.replace('_', ' '))}"
+                for name, number in ordered[:most]
+            ]
             if rest := sum(number for _, number in ordered[most:]):
                 lines.append(f"  {share(rest, total):>7}  {plural(len(ordered) - most, 'other script')}")
         if self.frequent:
@@ -148,6 +152,8 @@ _LEFT_OUT = {
     "not_chosen": "not chosen from the mixture",
 }
 """The manifest's counts of records and documents that the token files lack, and titles for these counts."""
+_SCRIPTS = {"Common": "digits, punctuation, spaces (Common)", "Inherited": "marks (Inherited)"}
+"""Readable names of scripts."""
 
 
 def share(part: int, whole: int) -> str:
@@ -155,25 +161,6 @@ def share(part: int, whole: int) -> str:
     return "<0.01%" if 0 < part < whole / 20_000 else f"{part / whole:.2%}" if whole else "0.00%"
 
 
-def script(name: str) -> str:
-    """A readable name of a script."""
-    said = {"Common": "digits, punctuation, spaces (Common)", "Inherited": "marks (Inherited)"}
-    return said.get(name, name.replace("_", " "))
-
-
-def lengths(each: Bin) -> str:
-    """The range of lengths of a bin."""
-    return count(each.least) if each.least == each.most else f"{count(each.least)} \u2013 {count(each.most)}"
-
-
 def shown(token: TokenCount) -> str:
     """Return the text of a token in quotes, or "" if the text is not known."""
     return "" if token.text is None else f"\u201c{visible(token.text)}\u201d"
-
-
-def spread(lengths: Lengths) -> str:
-    """The statistics of lengths in a line."""
-    return (
-        f"median {count(lengths.median)}, mean {lengths.mean:,.1f}, from {count(lengths.least)} to "
-        f"{count(lengths.most)}; 90% have at most {count(lengths.percentile_90)}, 99% {count(lengths.percentile_99)}"
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,20 @@ _TOKENS = 1 << 20
 _ROWS = 1 << 16
 
 
-class Block(NamedTuple):
-    """Some documents, or sequences of one length."""
-
-    ids: npt.NDArray[Any]
-    lengths: npt.NDArray[np.int64]
-    """Lengths of the documents, or of their pieces if the files record them, otherwise of the sequences."""
+Block = tuple[npt.NDArray[Any], npt.NDArray[np.int64]]
+"""The ids of some documents, or sequences of one length, and the lengths of the documents, or of their pieces if the
+files record them, otherwise of the sequences."""
 
 
 def blocks_of(format: str, prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
     """Yield the documents of the shard `prefix` in blocks. Raises JobError if its files are damaged."""
     try:
-        yield from _READERS[format](prefix, dtype, is_packed)
+        if format in ("parquet", "arrow"):
+            yield from _columns(format, prefix, is_packed)
+        elif format == "mds":
+            yield from _mds(prefix)
+        else:
+            yield from _flat(*_ARRAYS[format](prefix, dtype))
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise JobError(f"{prefix} cannot be read ({type(error).__name__}: {error}): tokenize it again") from error
 
@@ -43,7 +45,7 @@ def _flat(tokens: npt.NDArray[Any], ends: npt.NDArray[Any]) -> Iterator[Block]:
         stop = int(ends[last - 1])
         if stop > len(tokens):
             raise ValueError(f"{len(tokens)} tokens, but a document ends at {stop}")
-        yield Block(tokens[begin:stop], np.diff(ends[first:last].astype(np.int64), prepend=begin))
+        yield tokens[begin:stop], np.diff(ends[first:last].astype(np.int64), prepend=begin)
         first, begin = last, stop
 
 
@@ -51,20 +53,12 @@ def _mapped(path: str, dtype: str) -> npt.NDArray[Any]:
     return np.memmap(path, dtype, "r") if os.path.getsize(path) else np.zeros(0, dtype)
 
 
-def _npy(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    tokens = np.load(f"{prefix}.npy", mmap_mode="r")
-    yield from _flat(tokens.reshape(-1), np.load(f"{prefix}.row_splits.npy", mmap_mode="r")[1:])
+def _edges(prefix: str) -> npt.NDArray[Any]:
+    edges: npt.NDArray[Any] = np.load(f"{prefix}.row_splits.npy", mmap_mode="r")
+    return edges[1:]
 
 
-def _bin(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    yield from _flat(_mapped(f"{prefix}.bin", dtype), np.load(f"{prefix}.row_splits.npy", mmap_mode="r")[1:])
-
-
-def _datatrove(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    yield from _flat(_mapped(f"{prefix}.ds", dtype), _mapped(f"{prefix}.ds.index", "<u8"))
-
-
-def _megatron(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
+def _megatron(prefix: str, dtype: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     with open(f"{prefix}.idx", "rb") as file:
         head = file.read(34)
     if head[:9] != b"MMIDIDX\0\0" or len(head) < 34:
@@ -72,37 +66,33 @@ def _megatron(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
     sequences, documents = (int.from_bytes(head[i : i + 8], "little") for i in (18, 26))
     lengths = np.fromfile(f"{prefix}.idx", "<i4", sequences, offset=34)
     edges = np.fromfile(f"{prefix}.idx", "<i8", documents, offset=34 + 12 * sequences)
-    ends = np.zeros(sequences + 1, np.int64)
-    np.cumsum(lengths, out=ends[1:])
-    yield from _flat(_mapped(f"{prefix}.bin", dtype), ends[edges[1:]])
+    ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return _mapped(f"{prefix}.bin", dtype), ends[edges[1:]]
 
 
-def _columns(prefix: str, batches: Iterator[Any], is_packed: bool) -> Iterator[Block]:
-    for batch in batches:
-        ids = batch.column("input_ids")
-        values = ids.flatten().to_numpy(zero_copy_only=False)
-        if is_packed:
-            lengths = batch.column("seq_lengths").flatten().to_numpy(zero_copy_only=False)
-        else:
-            lengths = ids.value_lengths().to_numpy(zero_copy_only=False)
-        yield Block(values, lengths.astype(np.int64))
+_ARRAYS: dict[str, Callable[[str, str], tuple[npt.NDArray[Any], npt.NDArray[Any]]]] = {
+    "npy": lambda prefix, dtype: (np.load(f"{prefix}.npy", mmap_mode="r").reshape(-1), _edges(prefix)),
+    "bin": lambda prefix, dtype: (_mapped(f"{prefix}.bin", dtype), _edges(prefix)),
+    "datatrove": lambda prefix, dtype: (_mapped(f"{prefix}.ds", dtype), _mapped(f"{prefix}.ds.index", "<u8")),
+    "megatron": _megatron,
+}
+"""Functions that return all tokens of a shard, and the end of each document in tokens."""
 
 
-def _parquet(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    with needed(f"{prefix}.parquet", "corpora"):
-        from pyarrow import parquet
-    with parquet.ParquetFile(f"{prefix}.parquet") as file:
-        yield from _columns(prefix, file.iter_batches(batch_size=4096), is_packed)
-
-
-def _arrow(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    with needed(f"{prefix}.arrow", "corpora"):
+def _columns(format: str, prefix: str, is_packed: bool) -> Iterator[Block]:
+    path = f"{prefix}.{format}"
+    with needed(path, "corpora"):
         import pyarrow
-    with pyarrow.memory_map(f"{prefix}.arrow") as file, pyarrow.ipc.open_stream(file) as stream:
-        yield from _columns(prefix, iter(stream), is_packed)
+        from pyarrow import parquet
+    with pyarrow.memory_map(path) as file:
+        is_parquet = format == "parquet"
+        for batch in parquet.ParquetFile(file).iter_batches(4096) if is_parquet else pyarrow.ipc.open_stream(file):
+            ids = batch.column("input_ids")
+            lengths = batch.column("seq_lengths").flatten() if is_packed else ids.value_lengths()
+            yield ids.flatten().to_numpy(zero_copy_only=False), lengths.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _mds(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
+def _mds(prefix: str) -> Iterator[Block]:
     with open(os.path.join(prefix, "index.json"), "rb") as file:
         shards = json.load(file)["shards"]
     for shard in shards:
@@ -110,21 +100,8 @@ def _mds(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
         count = int(data[:4].view("<u4")[0])
         offsets = data[4 : 8 + 4 * count].view("<u4").astype(np.int64)
         for first in range(0, count, 4096):
-            edges = offsets[first : first + 4097]
-            heads = 5 + (1 << (data[edges[:-1] + 4] & 3).astype(np.int64))
-            is_head = np.zeros(int(edges[-1] - edges[0]) + 1, np.int8)
-            np.add.at(is_head, edges[:-1] - edges[0], 1)
-            np.add.at(is_head, edges[:-1] - edges[0] + heads, -1)
-            tokens = data[edges[0] : edges[-1]][np.cumsum(is_head[:-1], dtype=np.int8) == 0]
-            yield Block(tokens.view("<i4"), (np.diff(edges) - heads) // 4)
-
-
-_READERS: dict[str, Callable[[str, str, bool], Iterator[Block]]] = {
-    "npy": _npy,
-    "bin": _bin,
-    "datatrove": _datatrove,
-    "megatron": _megatron,
-    "parquet": _parquet,
-    "arrow": _arrow,
-    "mds": _mds,
-}
+            ends = offsets[first + 1 : first + 4097]
+            begins = offsets[first : first + len(ends)]
+            begins = begins + 5 + (1 << (data[begins + 4] & 3).astype(np.int64))  # after the sample's header
+            tokens = [data[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+            yield np.concatenate(tokens).view("<i4"), (ends - begins) // 4

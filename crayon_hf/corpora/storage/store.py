@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from crayon_hf.corpora.formats import WrittenFile, remove_leftovers
-from crayon_hf.corpora.formats.output import Workplace
+from crayon_hf.corpora.formats.output import workplace
 from crayon_hf.corpora.storage import s3, stopping
 from crayon_hf.corpora.storage.answers import patiently
 from crayon_hf.corpora.storage.local import Item, Result, Storage
@@ -156,8 +156,8 @@ class Store(Storage):
 
     @contextlib.contextmanager
     def workplace(self, directory: str) -> Iterator[str]:
-        with _scratch(_key(directory)) as workplace:
-            yield workplace
+        with _scratch(_key(directory)) as place:
+            yield place
 
     def publish(self, workplace: str, directory: str, files: Sequence[WrittenFile]) -> None:
         for file in files:
@@ -198,5 +198,5 @@ def _remove_scratch() -> str:
 @contextlib.contextmanager
 def _scratch(output: str) -> Iterator[str]:
     """A temporary local directory for files of `output`."""
-    with Workplace(os.path.join(_remove_scratch(), re.sub(r"\W+", "-", output)[-40:])) as workplace:
-        yield workplace.path
+    with workplace(os.path.join(_remove_scratch(), re.sub(r"\W+", "-", output)[-40:])) as place:
+        yield place

@@ -68,8 +68,3 @@ def write(
         written = writer.finish()
         assert (writer.documents, writer.tokens) == (len(documents), len(ids))
     return written
-
-
-def tree(directory: Path) -> dict[str, bytes]:
-    """Every file below a directory, hidden ones too."""
-    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}

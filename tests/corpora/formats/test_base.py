@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import FormatError
-from crayon_hf.corpora.formats import FORMATS, ShardSettings, ShardWriter, Vocabulary, columnar
-from tests.corpora.formats.format_cases import LARGE, SMALL, arrays, document_set, tree, write
-from tests.corpora.job.job_cases import FORMAT_CASES
+from crayon_hf.corpora.formats import FORMATS, ShardSettings, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.groups import Groups
+from tests.corpora.formats.format_cases import LARGE, SMALL, arrays, document_set, write
+from tests.corpora.job.job_cases import FORMAT_CASES, tree
 
 DOCUMENTS = document_set("random1", SMALL.largest_id)
 IDS, SPLITS = arrays(DOCUMENTS, np.dtype(np.int64))
@@ -68,7 +69,7 @@ def test_groups(lengths: list[int], cuts: list[int], rows: int, tokens: int) -> 
         if len(group) == rows or (group and sum(group) + length > tokens):
             expected.append([])
         expected[-1].append(length)
-    waiting = columnar.Groups(rows, tokens)
+    waiting = Groups(rows, tokens)
     got, position = [], 0
     edges = [0, *sorted(min(cut, len(lengths)) for cut in cuts), len(lengths)]
     for start, end in itertools.pairwise(edges):
@@ -100,6 +101,41 @@ def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
     assert writer.documents == len(DOCUMENTS) + 1
     write(name, tmp_path / "a" / "x", [*DOCUMENTS, []])
     assert tree(tmp_path / "b") == tree(tmp_path / "a")
+
+
+@every_format
+def test_a_document_that_is_too_long(name: str, tmp_path: Path) -> None:
+    """A document is refused if its length or offsets do not fit into the file. The ids take no memory: they are a view
+    of one number. A refused call leaves no trace."""
+    most = {"megatron": (1 << 31) - 1, "parquet": (1 << 31) - 1, "arrow": (1 << 31) - 1, "mds": (1 << 30) - 1024}
+    if name not in most:
+        pytest.skip("documents of any length")
+    ids = np.broadcast_to(np.int32(0), most[name] + 2)
+    with opened(name, tmp_path / "x", LARGE) as writer:
+        writer.write(ids, np.array([0, 1], np.int64))
+        with pytest.raises(FormatError, match=rf"x: document 3 has {most[name] + 1} tokens, .* limit of {most[name]} "):
+            writer.write(ids, np.array([0, 1, most[name] + 2], np.int64))
+        assert (writer.documents, writer.tokens) == (1, 1)
+        writer.write(ids, np.array([5, 7], np.int64))
+        writer.finish()
+    write(name, tmp_path / "y", [[0], [0, 0]], LARGE)
+    ours, expected = ([data for path, data in tree(tmp_path).items() if path.startswith(prefix)] for prefix in "xy")
+    assert ours == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "largest", "dtype"),
+    [
+        ("megatron", 1, 0, "u2"),
+        ("megatron", 65499, 65498, "u2"),
+        ("megatron", 65500, 65499, "i4"),  # as Megatron's `DType.optimal_dtype`
+        ("megatron", 65536, 65535, "i4"),
+        *((name, 9, largest, "u2") for name in ("npy", "bin") for largest in (0, 65535)),
+        *((name, 9, largest, "u4") for name in ("npy", "bin") for largest in (65536, 1 << 20)),
+    ],
+)
+def test_dtype(name: str, size: int, largest: int, dtype: str) -> None:
+    assert FORMATS[name].dtype(Vocabulary(size, largest)) == np.dtype(dtype)
 
 
 @every_format

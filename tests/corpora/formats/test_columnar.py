@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from crayon_hf import FormatError
-from crayon_hf.corpora.formats import FORMATS, ShardSettings, columnar
+from crayon_hf.corpora.formats import columnar
 from tests.corpora.formats.format_cases import LARGE, NAMES, Documents, document_set, write
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -80,15 +78,3 @@ def test_packed(tmp_path: Path) -> None:
     column = pq.ParquetFile(tmp_path / "a.parquet").metadata.row_group(0).column(0)
     assert (column.compression, column.is_stats_set) == ("ZSTD", False)
     assert not {"PLAIN_DICTIONARY", "RLE_DICTIONARY"} & set(column.encodings)
-
-
-@pytest.mark.parametrize("name", ["parquet", "arrow"])
-def test_more_tokens_than_a_list_has(name: str, tmp_path: Path) -> None:
-    """A document of 2**31 tokens is refused, because the offsets of Arrow lists are int32. The ids take no memory: they
-    are a view of one number."""
-    ids = np.broadcast_to(np.int32(0), 1 << 31)
-    with FORMATS[name].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
-        with pytest.raises(FormatError, match="document 2 has 2147483648 tokens"):
-            writer.write(ids, np.array([0, 0, 1 << 31], np.int64))
-        writer.write(ids, np.array([0, 2], np.int64))
-        writer.finish()

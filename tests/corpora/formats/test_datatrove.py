@@ -9,7 +9,8 @@ import pytest
 
 from crayon_hf.corpora.formats import FORMATS, Vocabulary
 from crayon_hf.corpora.formats.datatrove import for_people
-from tests.corpora.formats.format_cases import NAMES, SMALL, VOCABULARIES, document_set, tree, write
+from tests.corpora.formats.format_cases import NAMES, SMALL, VOCABULARIES, document_set, write
+from tests.corpora.job.job_cases import tree
 
 tokenizer = pytest.importorskip("datatrove.pipeline.tokens.tokenizer")
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crayon_hf import FormatError
-from crayon_hf.corpora.formats import FORMATS, ShardSettings
 from crayon_hf.corpora.formats.mds import Mds
-from tests.corpora.formats.format_cases import LARGE, NAMES, Documents, document_set, tree, write
+from tests.corpora.formats.format_cases import LARGE, NAMES, Documents, document_set, write
 from tests.corpora.formats.streaming_import import streaming
+from tests.corpora.job.job_cases import tree
 
 
 def by_streaming(directory: Path, documents: Documents, **settings: Any) -> dict[str, bytes]:
@@ -74,15 +73,3 @@ def test_one_index_over_all(tmp_path: Path) -> None:
     streaming().base.util.merge_index([str(tmp_path / name / "index.json") for name in sets], str(tmp_path / "theirs"))
     assert (tmp_path / "theirs" / "index.json").read_bytes() == ours
     assert read(tmp_path) == [document for documents in sets.values() for document in documents]
-
-
-def test_a_document_too_large_for_a_file(tmp_path: Path) -> None:
-    """A document of 2**30 tokens is refused, because offsets in a file are uint32. The ids take no memory: they are a
-    view of one number."""
-    ids = np.broadcast_to(np.int32(0), 1 << 30)
-    with FORMATS["mds"].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
-        with pytest.raises(FormatError, match=r"document 2 has 1073741823 tokens, more than the limit of 1073740800"):
-            writer.write(ids, np.array([0, 1, 1 << 30], np.int64))
-        writer.write(ids, np.array([0, 1], np.int64))
-        writer.finish()
-    assert read(tmp_path / "x") == [[0]]

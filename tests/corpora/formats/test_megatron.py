@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crayon_hf import FormatError
-from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
+from crayon_hf.corpora.formats import FORMATS, ShardSettings
 from tests.corpora.formats.format_cases import LARGE, NAMES, SMALL, VOCABULARIES, document_set, write
 
 
@@ -42,26 +41,6 @@ def test_files_and_documents(name: str, size: str, tmp_path: Path) -> None:
     assert (tmp_path / "00000.bin").read_bytes() == tokens
     assert (tmp_path / "00000.idx").read_bytes() == index
     assert [tuple(file) for file in written] == [("00000.bin", len(tokens)), ("00000.idx", len(index))]
-
-
-@pytest.mark.parametrize(("size", "dtype"), [(1, "uint16"), (65499, "uint16"), (65500, "int32"), (65536, "int32")])
-def test_dtype(size: int, dtype: str) -> None:
-    """The dtype follows Megatron's `DType.optimal_dtype`: uint16 for vocabularies below 65500."""
-    assert FORMATS["megatron"].dtype(Vocabulary(size, size - 1)) == np.dtype(dtype)
-
-
-def test_more_tokens_than_a_sequence_has(tmp_path: Path) -> None:
-    """A document of 2**31 tokens is refused, because lengths in the index are int32. The ids take no memory: they are a
-    view of one number."""
-    ids = np.broadcast_to(np.int32(0), 1 << 31)
-    with FORMATS["megatron"].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
-        writer.write(ids, np.array([0, 1], np.int64))
-        with pytest.raises(FormatError, match=r"x: document 3 has 2147483648 tokens, more than the limit of"):
-            writer.write(ids, np.array([0, 0, 1 << 31], np.int64))
-        assert (writer.documents, writer.tokens) == (1, 1)  # a refused call leaves no trace
-        writer.write(ids, np.array([5, 7], np.int64))
-        writer.finish()
-    assert (tmp_path / "x.idx").read_bytes() == files([[0], [0, 0]], "i")[1]
 
 
 @pytest.mark.parametrize("size", VOCABULARIES)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crayon_hf.corpora.formats import FORMATS, Vocabulary
-from tests.corpora.formats.format_cases import NAMES, SMALL, VOCABULARIES, arrays, document_set, tree, write
+from tests.corpora.formats.format_cases import NAMES, SMALL, VOCABULARIES, arrays, document_set, write
+from tests.corpora.job.job_cases import tree
 
 
 def saved(array: np.ndarray) -> bytes:
@@ -31,9 +31,3 @@ def test_files(name: str, size: str, tmp_path: Path) -> None:
     splits = {"00000.row_splits.npy": saved(row_splits)}
     assert tree(tmp_path / "npy") == {**splits, "00000.npy": saved(ids)}
     assert tree(tmp_path / "bin") == {**splits, "00000.bin": ids.tobytes()}
-
-
-@pytest.mark.parametrize("format", ["npy", "bin"])
-@pytest.mark.parametrize(("largest", "dtype"), [(0, "u2"), (65535, "u2"), (65536, "u4"), (1 << 20, "u4")])
-def test_dtype(format: str, largest: int, dtype: str) -> None:
-    assert FORMATS[format].dtype(Vocabulary(largest + 1, largest)) == np.dtype(dtype)

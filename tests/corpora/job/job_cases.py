@@ -17,6 +17,7 @@ import tokenizers
 
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
 from crayon_hf.corpora.job import pool
+from crayon_hf.corpora.job.corpus import tokenize_corpus
 from tests.conftest import SENTENCES
 
 ALL_FORMATS = ("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds")
@@ -53,6 +54,18 @@ def corpus(directory: Path, files: int = 3, count: int = 40, seed: int = 1) -> l
     for i, of_file in enumerate(texts):
         write_jsonl(directory / f"{i}.jsonl", of_file)
     return texts
+
+
+def texts_of(directory: Path) -> list[str]:
+    """The texts of the files of JSON lines in a directory, in order."""
+    lines = (line for path in sorted(directory.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines())
+    return [json.loads(line)["text"] for line in lines]
+
+
+def job(inputs: Any, output: Any, tokenizer: Any, format: str = "bin", **options: Any) -> Any:
+    """Call `tokenize_corpus` with a `Tokenizer` or the path of one, by default without other processes."""
+    tokenizer = str(tokenizer) if isinstance(tokenizer, Path) else tokenizer
+    return tokenize_corpus(inputs, output, format, tokenizer=tokenizer, **{"workers": 1, **options})
 
 
 def tree(directory: Path) -> dict[str, bytes]:
@@ -95,6 +108,12 @@ def rows_of(prefix: Path) -> list[list[int]]:
     splits = np.load(f"{prefix}.row_splits.npy")
     ids = np.fromfile(f"{prefix}.bin", np.uint16)
     return [ids[begin:end].tolist() for begin, end in pairwise(splits)]
+
+
+def tasks_of(directory: Path) -> list[list[list[int]]]:
+    """The documents of each task of a finished job in the format "bin"."""
+    manifest = json.loads((directory / "manifest.json").read_bytes())
+    return [[row for s in task["shards"] for row in rows_of(directory / s["name"])] for task in manifest["tasks"]]
 
 
 def state_of(output: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,13 @@ import pytest
 import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, FormatError, JobError
 from crayon_hf.corpora.job import pool
-from crayon_hf.corpora.job.corpus import tokenize_corpus
+from tests.corpora.job import job_cases
 from tests.corpora.job.job_cases import corpus, rows_of, tokens, tree, write_jsonl
 
+job = partial(job_cases.job, group_bytes=1)
 
-def job(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
-    return tokenize_corpus(
-        inputs, output, format, tokenizer=str(tokenizer), **{"workers": 1, "group_bytes": 1, **options}
-    )
+
+PACKED = {"sequence_length": 16}
 
 
 @pytest.fixture(autouse=True)
@@ -46,11 +46,32 @@ def spoil(path: Path, line: bytes = b"{oops\n") -> None:
     [
         ({"template": "{text"}, ValueError, "template"),
         ({"column": "body"}, BadRecordError, "line 1"),
-        ({"eos": "<none such>"}, JobError, "no token"),
+        ({"eos": "<none such>"}, JobError, "no token '<none such>'"),
         ({"batch_bytes": 1 << 41}, OverflowError, "batch_bytes"),
+        ({"batch_bytes": 0}, ValueError, "batch_bytes is 0"),
         ({"max_document_bytes": 1 << 41}, OverflowError, "max_document_bytes"),
         ({"input_format": "text", "template": "{text}"}, ValueError, "column and template are for files with columns"),
+        ({"input_format": "xml"}, ValueError, "input_format"),
         ({"separator": "--"}, CorpusError, "a separator is for text files"),
+        ({"separator": ""}, ValueError, "separator is empty"),
+        ({"format": "hdf5"}, ValueError, "format"),
+        ({"bad_records": "ignore"}, ValueError, "bad_records"),
+        ({"max_tokens_per_shard": 0}, ValueError, "max_tokens_per_shard is 0"),
+        ({"shuffle": 1}, TypeError, "shuffle is int"),
+        ({"seed": -1}, OverflowError, "seed is -1"),
+        ({"tokenizer": 3}, TypeError, "tokenizer is int"),
+        ({"packing": "concat"}, ValueError, "packing needs a sequence length"),
+        ({"remainder": "pad"}, ValueError, "remainder needs a sequence length"),
+        ({"pad_token": "x"}, ValueError, "pad_token needs a sequence length"),
+        ({"sequence_length": 1}, ValueError, "expected 2"),
+        ({"sequence_length": 1 << 25}, ValueError, "expected 2"),
+        ({**PACKED, "packing": "tight"}, ValueError, "expected one of concat, best-fit"),
+        ({**PACKED, "remainder": "cut"}, ValueError, "expected one of drop"),
+        ({**PACKED, "remainder": "keep"}, ValueError, "readers of the format bin"),
+        ({**PACKED, "packing": "best-fit", "remainder": "drop"}, ValueError, "best-fit"),
+        ({**PACKED, "pad_token": "x"}, ValueError, "pad_token is for"),
+        ({**PACKED, "max_tokens_per_shard": 10}, ValueError, "max_tokens_per_shard"),
+        ({**PACKED, "remainder": "pad", "pad_token": "<nothing>"}, JobError, "no token '<nothing>'"),
         pytest.param({"input_format": "parquet"}, CorpusError, "0.jsonl", marks=pytest.mark.slow),
     ],
 )
@@ -61,8 +82,12 @@ def test_a_mistake_costs_nothing(
     job(inputs, tmp_path / "out", gpt2_like)
     was = tree(tmp_path / "out")
     with pytest.raises(error, match=says):
-        job(inputs, tmp_path / "out", gpt2_like, overwrite=True, **more)
+        job(inputs, tmp_path / "out", overwrite=True, **{"tokenizer": gpt2_like, **more})
     assert tree(tmp_path / "out") == was
+    if says not in ("line 1", "0.jsonl"):  # noticed when inputs are read
+        with pytest.raises(error, match=says):
+            job(inputs, tmp_path / "new", **{"tokenizer": gpt2_like, **more})
+        assert not (tmp_path / "new").exists()
 
 
 def test_names_and_vocabularies_are_checked_first(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:

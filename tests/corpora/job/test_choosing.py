@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ import pytest
 
 from crayon_hf import JobError
 from crayon_hf.corpora.job import choosing
-from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.text_readers.documents import InputFile
-from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_jsonl
+from tests.corpora.job import job_cases
+from tests.corpora.job.job_cases import reference_ids, tasks_of, tree, write_jsonl
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +34,11 @@ def inputs(texts: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> 
     return directory
 
 
-def job(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
-    values = {"workers": 1, "group_bytes": 3000, **options}
-    return tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
+job = partial(job_cases.job, group_bytes=3000)
 
 
 def rows(directory: Path) -> list[list[int]]:
-    manifest = json.loads((directory / "manifest.json").read_bytes())
-    return [row for task in manifest["tasks"] for shard in task["shards"] for row in rows_of(directory / shard["name"])]
+    return [row for task in tasks_of(directory) for row in task]
 
 
 def is_held_out(text: str, share: float) -> bool:
@@ -112,11 +109,8 @@ def test_an_input_that_changes(inputs: Path, gpt2_like: Path, tmp_path: Path) ->
 
 def test_damaged_hashes(tmp_path: Path) -> None:
     path, files = tmp_path / "x", [InputFile("a", 1)]
-    hashes = choosing.Hashes(str(path), 1)
-    hashes.add(0, np.arange(6, dtype="<u8").reshape(-1, 2))
-    hashes.finish()
-    hashes.close()
-    whole = (tmp_path / "x.hashes").read_bytes()
+    whole = np.array([*range(6), 3, 1], "<u8").tobytes()  # the hashes of three documents of one file
+    (tmp_path / "x.hashes").write_bytes(whole)
     choosing.choose([(str(path), files)], Options(deduplicate=True))
     assert (tmp_path / "x.chosen").read_bytes() == bytes(3)
     for data in (b"", whole[:8], whole[16:], whole[:-1], whole + bytes(8), whole[:-8] + bytes(8)):

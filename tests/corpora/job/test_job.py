@@ -9,6 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,37 +18,18 @@ import pytest
 import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, JobError
 from crayon_hf.corpora.job import pool
-from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.encoder import Work, job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.pool import START
 from crayon_hf.corpora.job.progress import JobProgress
-from crayon_hf.corpora.job.shard import do_task, run_shard
+from crayon_hf.corpora.job.shard import do_task
 from crayon_hf.text_readers.addresses import find_inputs
-from tests.corpora.job.job_cases import corpus, in_workers, reference_ids, rows_of, tree, write_jsonl
+from tests.corpora.job import job_cases
+from tests.corpora.job.job_cases import corpus, in_workers, reference_ids, rows_of, texts_of, tree, write_jsonl
 
 no_signals = pytest.mark.skipif(os.name == "nt", reason="signals")
-GROUP = 4000
-"""The bytes of input files that make a task. With this size, each file is one task, or two files share a task."""
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("inputs")
-    corpus(directory, 4)
-    return directory
-
-
-def job(inputs: Any, output: Path, tokenizer: Any, format: str = "bin", **options: Any) -> Any:
-    tokenizer = str(tokenizer) if isinstance(tokenizer, Path) else tokenizer
-    values = {"workers": 1, "group_bytes": GROUP, **options}
-    return tokenize_corpus(inputs, output, format, tokenizer=tokenizer, **values)
-
-
-def texts_of(inputs: Path) -> list[str]:
-    lines = (line for path in sorted(inputs.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines())
-    return [json.loads(line)["text"] for line in lines]
+job = partial(job_cases.job, group_bytes=4000)  # each file is one task, or two files share a task
 
 
 def test_processes_make_no_difference(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
@@ -319,7 +301,7 @@ def test_a_runner(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
     def backwards(tasks: Any, work: Any, progress: Any) -> Any:
         for task in reversed(tasks):
-            yield task, run_shard(task.files, task.output, plan_encoding(work, 1))
+            yield task, do_task(task, plan_encoding(work, 1))
 
     def lazy(tasks: Any, work: Any, progress: Any) -> Any:
         yield tasks[0], OSError(5, "Input/output error", "a disk")

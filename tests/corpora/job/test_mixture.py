@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ import pytest
 
 from crayon_hf import CorpusError, JobError
 from crayon_hf.cli import main
-from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.mixture import sources_of
 from crayon_hf.text_readers.addresses import find_inputs
 from crayon_hf.text_readers.documents import InputFile
-from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_jsonl
+from tests.corpora.job import job_cases
+from tests.corpora.job.job_cases import reference_ids, tasks_of, tree, write_jsonl
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +39,7 @@ def mixture(sources: dict[str, list[str]], **keys: dict[str, float]) -> dict[str
     return {name: {"inputs": f"{sources['at'][0]}/{name}", **of} for name, of in keys.items()}
 
 
-def job(inputs: Any, output: Path, tokenizer: Path, **options: Any) -> Any:
-    values = {"workers": 1, "group_bytes": 12000, **options}
-    return tokenize_corpus(inputs, output, "bin", tokenizer=str(tokenizer), **values)
-
-
-def tasks_of(directory: Path) -> list[list[list[int]]]:
-    manifest = json.loads((directory / "manifest.json").read_bytes())
-    return [[row for s in task["shards"] for row in rows_of(directory / s["name"])] for task in manifest["tasks"]]
+job = partial(job_cases.job, group_bytes=12000)
 
 
 def test_repeats(sources: dict[str, list[str]], gpt2_like: Path, tmp_path: Path) -> None:

@@ -15,23 +15,16 @@ import pytest
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from tests.corpora.formats.streaming_import import streaming
 from tests.corpora.formats.test_megatron import files
-from tests.corpora.job.job_cases import corpus, reference_ids
+from tests.corpora.job.job_cases import reference_ids, texts_of
 
 LENGTH = 32
 packings = pytest.mark.parametrize("packing", ["concat", "best-fit"])
 
 
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("inputs")
-    corpus(directory, 2, 60)
-    return directory
-
-
-def packed(texts: Path, output: Path, tokenizer: Path, format: str, packing: str, **options: Any) -> int:
+def packed(inputs: Path, output: Path, tokenizer: Path, format: str, packing: str, **options: Any) -> int:
     """Write packed files, without dropping any token. Returns the id of the end-of-text token."""
     how = {"append_eos": True, "sequence_length": LENGTH, "packing": packing, "remainder": "pad", **options}
-    tokenize_corpus(texts, output, format, tokenizer=str(tokenizer), workers=1, **how)
+    tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), workers=1, **how)
     eos: int = json.loads((output / "manifest.json").read_bytes())["eos_id"]
     return eos
 
@@ -45,12 +38,10 @@ def pieces_of(ids: list[int], positions: list[int]) -> Iterator[list[int]]:
         yield ids[begin:end]
 
 
-def check(pieces: list[list[int]], texts: Path, tokenizer: Path, packing: str, eos: int) -> None:
+def check(pieces: list[list[int]], inputs: Path, tokenizer: Path, packing: str, eos: int) -> None:
     """Check that `pieces` has all documents, each whole if it fits a sequence. The remaining tokens must be padding,
     for which these files use the end of text."""
-    paths = sorted(texts.glob("*.jsonl"))
-    lines = [json.loads(line)["text"] for path in paths for line in path.read_text("utf-8").splitlines()]
-    documents = reference_ids(tokenizer, lines, eos=eos)
+    documents = reference_ids(tokenizer, texts_of(inputs), eos=eos)
     if packing == "concat":
         flat = [token for piece in pieces for token in piece]
         whole = [token for document in documents for token in document]
@@ -66,22 +57,22 @@ def check(pieces: list[list[int]], texts: Path, tokenizer: Path, packing: str, e
 
 @packings
 @pytest.mark.parametrize("format", ["npy", "bin"])
-def test_numpy(format: str, packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    eos = packed(texts, tmp_path / "out", gpt2_like, format, packing)
+def test_numpy(format: str, packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    eos = packed(inputs, tmp_path / "out", gpt2_like, format, packing)
     path = tmp_path / "out" / f"00000.{format}"
     splits = np.load(tmp_path / "out" / "00000.row_splits.npy", mmap_mode="r")
     tokens = np.load(path, mmap_mode="r") if format == "npy" else np.memmap(path, "<u2", "r").reshape(-1, LENGTH)
     assert tokens.shape[1] == LENGTH
     pieces = [tokens.ravel()[begin:end].tolist() for begin, end in pairwise(splits.tolist())]
-    check(pieces, texts, gpt2_like, packing, eos)
+    check(pieces, inputs, gpt2_like, packing, eos)
 
 
 @packings
-def test_the_same_sequences(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
+def test_the_same_sequences(packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """LLM Foundry's StreamingTextDataset and Megatron-LM's GPTDataset separate documents at each end of text.
     Megatron's own files have no end of text for a document without tokens."""
     for format in ("npy", "megatron", "mds"):
-        packed(texts, tmp_path / format, gpt2_like, format, packing, append_eos=False)
+        packed(inputs, tmp_path / format, gpt2_like, format, packing, append_eos=False)
     sequences = np.load(tmp_path / "npy" / "00000.npy").tolist()
     assert [(tmp_path / "megatron" / f"00000.{ending}").read_bytes() for ending in ("bin", "idx")] == list(
         files(sequences, "H")
@@ -103,19 +94,19 @@ def pieces_by_length(rows: Any) -> list[list[int]]:
 
 @pytest.mark.slow
 @packings
-def test_datasets_and_trl(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
+def test_datasets_and_trl(packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """Each row has the lengths of its pieces. TRL's padding-free collator makes positions from these lengths."""
     datasets = pytest.importorskip("datasets")
     trl = pytest.importorskip("trl.trainer.sft_trainer")
     for format in ("arrow", "parquet"):
-        eos = packed(texts, tmp_path / format, gpt2_like, format, packing, remainder="keep")
+        eos = packed(inputs, tmp_path / format, gpt2_like, format, packing, remainder="keep")
     arrow = datasets.Dataset.from_file(str(tmp_path / "arrow" / "00000.arrow"))
     path = str(tmp_path / "parquet" / "00000.parquet")
     rows = datasets.Dataset.from_parquet(path, cache_dir=str(tmp_path / "cache"))
     assert rows.column_names == ["input_ids", "seq_lengths"]
     assert (arrow.features, arrow[:]) == (rows.features, rows[:])
     pieces = pieces_by_length(rows)
-    check(pieces, texts, gpt2_like, packing, eos)
+    check(pieces, inputs, gpt2_like, packing, eos)
     collator = trl.DataCollatorForLanguageModeling(pad_token_id=0, padding_free=True)
     batch = collator([dict(row) for row in rows])
     assert list(pieces_of(batch["input_ids"][0].tolist(), batch["position_ids"][0].tolist())) == pieces
@@ -123,13 +114,13 @@ def test_datasets_and_trl(packing: str, texts: Path, gpt2_like: Path, tmp_path: 
 
 @pytest.mark.slow
 @packings
-def test_datatrove(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
+def test_datatrove(packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """datatrove's dataset (nanotron uses it) reads one token more than `seq_len`, and finds documents by the index."""
     dataset = pytest.importorskip("datatrove.utils.dataset")
-    eos = packed(texts, tmp_path, gpt2_like, "datatrove", packing)
+    eos = packed(inputs, tmp_path, gpt2_like, "datatrove", packing)
     folder = dataset.DatatroveFolderDataset(
         str(tmp_path), LENGTH - 1, filename_pattern="*.ds", token_size=2, return_positions=True
     )
     rows = [folder[i] for i in range(len(folder))]
     pieces = [piece for row in rows for piece in pieces_of(row["input_ids"].tolist(), row["positions"].tolist())]
-    check(pieces, texts, gpt2_like, packing, eos)
+    check(pieces, inputs, gpt2_like, packing, eos)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,10 @@ import pytest
 from crayon_hf import JobError
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import packing
-from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.packing import BestFit, Concatenated
 from crayon_hf.corpora.job.shards import Sequences
-from tests.corpora.job.job_cases import corpus, reference_ids, tree
+from tests.corpora.job import job_cases
+from tests.corpora.job.job_cases import reference_ids, tree
 from tests.corpora.job.test_best_fit import by_hand
 
 LENGTH = 16
@@ -119,16 +120,7 @@ def test_as_by_hand(kind: type[BestFit | Concatenated], seed: int, monkeypatch: 
     assert pack(kind, rows, cuts, "pad").sequences == padded.sequences
 
 
-def job(inputs: Path, output: Path, tokenizer: Path, format: str, **options: Any) -> Any:
-    values = {"workers": 1, "group_bytes": 4000, "append_eos": True, "sequence_length": LENGTH, **options}
-    return tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("inputs")
-    corpus(directory, 4)
-    return directory
+job = partial(job_cases.job, group_bytes=4000, append_eos=True, sequence_length=LENGTH)
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
@@ -168,29 +160,6 @@ def test_all_is_dropped(gpt2_like: Path, tmp_path: Path) -> None:
     summary = job(tmp_path / "in.jsonl", tmp_path / "out", gpt2_like, "npy")
     assert summary.sequences == (0, 0, 0, summary.counts.tokens)
     assert summary.counts.tokens > 0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sequence_length": None, "packing": "concat"}, "packing"),
-        ({"sequence_length": None, "remainder": "pad"}, "remainder"),
-        ({"sequence_length": None, "pad_token": "x"}, "pad_token"),
-        ({"sequence_length": 1}, "expected 2"),
-        ({"sequence_length": 1 << 25}, "expected 2"),
-        ({"packing": "tight"}, "expected one of concat, best-fit"),
-        ({"remainder": "cut"}, "expected one of drop"),
-        ({"remainder": "keep"}, "megatron"),
-        ({"packing": "best-fit", "remainder": "drop"}, "best-fit"),
-        ({"pad_token": "x"}, "pad_token"),
-        ({"max_tokens_per_shard": 10}, "max_tokens_per_shard"),
-        ({"remainder": "pad", "pad_token": "<nothing>"}, "no token '<nothing>'"),
-    ],
-)
-def test_what_makes_no_sense(options: Any, message: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    with pytest.raises((ValueError, JobError), match=message):
-        job(inputs, tmp_path / "out", gpt2_like, "megatron", **options)
-    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_meant_without_a_word() -> None:

@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 
 import crayon_hf
-from crayon_hf import DelegatedWarning, JobError
+from crayon_hf import DelegatedWarning
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import encoder
 from crayon_hf.corpora.job.state import Counts
 from tests.corpora.job.job_cases import (
     FORMAT_CASES,
-    corpus,
     documents_of,
     reference_ids,
     rows_of,
     state_of,
+    texts_of,
     tokens,
     tree,
     vocabulary_of,
@@ -36,16 +36,8 @@ EOS = "<|endoftext|>"
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("inputs")
-    corpus(directory)
-    return directory
-
-
-@pytest.fixture(scope="module")
 def texts(inputs: Path) -> list[str]:
-    lines = (line for path in sorted(inputs.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines())
-    return [json.loads(line)["text"] for line in lines]
+    return texts_of(inputs)
 
 
 def shard(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
@@ -242,27 +234,8 @@ def test_what_the_state_speaks_of_is_gone(gpt2_like: Path, tmp_path: Path, gone:
     assert tokens(out.parent) == tokens(tmp_path / "whole")
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "says"),
-    [
-        ({"format": "hdf5"}, ValueError, "format"),
-        ({"bad_records": "ignore"}, ValueError, "bad_records"),
-        ({"input_format": "xml"}, ValueError, "input_format"),
-        ({"max_tokens_per_shard": 0}, ValueError, "max_tokens_per_shard is 0"),
-        ({"batch_bytes": 0}, ValueError, "batch_bytes is 0"),
-        ({"separator": ""}, ValueError, "separator is empty"),
-        ({"shuffle": 1}, TypeError, "shuffle is int"),
-        ({"seed": -1}, OverflowError, "seed is -1"),
-        ({"eos": "<none such>"}, JobError, "no token '<none such>'"),
-        ({"tokenizer": 3}, TypeError, "tokenizer is int"),
-        ({"colunm": "x"}, TypeError, r"tokenize_shard\(\) got an unexpected keyword argument 'colunm'"),
-        ({"held_out": 0.1}, TypeError, "unexpected keyword argument 'held_out'"),
-    ],
-)
-def test_options_that_make_no_sense(
-    inputs: Path, gpt2_like: Path, tmp_path: Path, options: dict[str, Any], error: type[Exception], says: str
-) -> None:
-    arguments = {"format": "bin", "tokenizer": str(gpt2_like), **options}
-    with pytest.raises(error, match=says):
-        crayon_hf.tokenize_shard(inputs, tmp_path / "out" / "x", **arguments)
-    assert not (tmp_path / "out").exists() or tokens(tmp_path / "out") == {}
+def test_arguments_of_other_functions(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    for name in ("colunm", "held_out"):
+        with pytest.raises(TypeError, match=rf"tokenize_shard\(\) got an unexpected keyword argument '{name}'"):
+            shard(inputs, tmp_path / "out" / "x", gpt2_like, **{name: 0.1})
+    assert not (tmp_path / "out").exists()

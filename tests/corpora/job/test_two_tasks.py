@@ -12,15 +12,17 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crayon_hf import JobError, tokenize_corpus
+from crayon_hf import JobError
 from crayon_hf.corpora.formats.base import ShardWriter
 from crayon_hf.corpora.storage import stopping
-from tests.corpora.job.job_cases import corpus, crayon_threads, tree
+from tests.corpora.job import job_cases
+from tests.corpora.job.job_cases import crayon_threads, tree
 
 fsspec = pytest.importorskip("fsspec")
 pytestmark = pytest.mark.concurrency
@@ -29,16 +31,7 @@ ROOT = Path(__file__).parents[3]
 no_sigint = pytest.mark.skipif(os.name == "nt", reason="os.kill ends a process there")
 
 
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("inputs")
-    corpus(directory, 4, 15)
-    return directory
-
-
-def job(inputs: Any, output: Any, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
-    values = {"workers": 1, "group_bytes": 1, **options}
-    return tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
+job = partial(job_cases.job, group_bytes=1)
 
 
 def temporary(output: Path) -> list[str]:

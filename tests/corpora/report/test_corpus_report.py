@@ -15,10 +15,10 @@ import tokenizers
 import crayon_hf
 from crayon_hf import JobError
 from crayon_hf.cli import main
-from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.report import shards as reading
 from crayon_hf.corpora.report.measuring import make_report
 from crayon_hf.util.scripts import COMMON, INHERITED, SCRIPTS, UNKNOWN, shares
+from tests.corpora.job import job_cases
 from tests.corpora.job.job_cases import ALL_FORMATS, FORMAT_CASES, documents_of, reference_ids, write_jsonl
 
 MORE = ["Привет, мир! 123", "漢字とかな", "한국어 e\u0301", "<b>&amp;</b> \u202e\u0000", "x " * 3000]
@@ -40,8 +40,7 @@ def inputs(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def job(inputs: Path, output: Path, tokenizer: Path, format: str, **options: Any) -> Path:
-    values = {"workers": 1, "group_bytes": 6000, "bad_records": "skip", **options}
-    tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
+    job_cases.job(inputs, output, tokenizer, format, **{"group_bytes": 6000, "bad_records": "skip", **options})
     return output
 
 

@@ -61,6 +61,12 @@ def is_serving(server: subprocess.Popen[bytes], port: int) -> bool:
     return False
 
 
+def local_files(tmp_path: Path) -> list[str]:
+    """Temporary files that the job left on this machine."""
+    place = tmp_path / "temporary"
+    return [str(path.relative_to(place)) for path in place.rglob("*") if path.name != f"crayon-hf-{os.getuid()}"]
+
+
 class Bucket:
     """Access to the S3 bucket of the tests, without the faults of the proxy."""
 

@@ -13,16 +13,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from crayon_hf import tokenize_corpus
 from crayon_hf.corpora.job.pool import START
 from crayon_hf.corpora.storage import answers
+from tests.corpora.job import job_cases
 from tests.corpora.job.job_cases import corpus, crayon_threads, tree
-from tests.corpora.storage.conftest import Bucket
+from tests.corpora.storage.conftest import Bucket, local_files
 from tests.corpora.storage.proxy import RESET, UNAVAILABLE, Fault, Proxy, Request
 
 TASKS = 6
@@ -35,19 +35,12 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def job(inputs: Path, output: Any, tokenizer: Path, **options: Any) -> Any:
-    return tokenize_corpus(inputs, output, tokenizer=str(tokenizer), **{"workers": 1, "group_bytes": 1, **options})
+job = partial(job_cases.job, format="megatron", group_bytes=1)
 
 
 def command(inputs: Path, tokenizer: Path, workers: int) -> list[str]:
     said = ["tokenize", inputs, "-o", "s3://bkt/out", "-t", tokenizer, "--group-bytes", "1", "--quiet"]
     return [sys.executable, "-m", "crayon_hf", *map(str, said), "--workers", str(workers)]
-
-
-def local_files(tmp_path: Path) -> list[str]:
-    """Temporary files that the job left on this machine."""
-    place = tmp_path / "temporary"
-    return [str(path.relative_to(place)) for path in place.rglob("*") if path.name != f"crayon-hf-{os.getuid()}"]
 
 
 class Holding:

@@ -7,7 +7,6 @@ With any faults, the store's objects are the files of a local run, and no other 
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -18,11 +17,12 @@ from typing import Any
 
 import pytest
 
-from crayon_hf import JobError, StoreCredentialsError, StoreError, tokenize_corpus
+from crayon_hf import JobError, StoreCredentialsError, StoreError
 from crayon_hf.corpora.storage import store
+from tests.corpora.job import job_cases
 from tests.corpora.job.job_cases import corpus, tree
 from tests.corpora.storage import proxy as faults
-from tests.corpora.storage.conftest import Bucket
+from tests.corpora.storage.conftest import Bucket, local_files
 from tests.corpora.storage.proxy import LOST, RESET, Fault, Proxy, Request
 
 
@@ -41,14 +41,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def job(inputs: Path, output: Any, tokenizer: Path, format: str = "megatron", **options: Any) -> Any:
-    values = {"workers": 1, "group_bytes": 3000, "batch_bytes": 900, "bad_records": "skip", **options}
-    return tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
-
-
-def local_files(tmp_path: Path) -> list[str]:
-    """Temporary files that the job left on this machine."""
-    place = tmp_path / "temporary"
-    return [str(path.relative_to(place)) for path in place.rglob("*") if path.name != f"crayon-hf-{os.getuid()}"]
+    values = {"group_bytes": 3000, "batch_bytes": 900, "bad_records": "skip", **options}
+    return job_cases.job(inputs, output, tokenizer, format, **values)
 
 
 @pytest.mark.parametrize("format", ["mds", "megatron", "parquet"])
