@@ -138,9 +138,11 @@ class Encoding:
         """Return the ids of `encode` as a read-only array. Raise UnicodeEncodeError for a lone surrogate."""
         import numpy as np
 
-        allowed = self._check(text, allowed_special, disallowed_special)
+        rule, disallowed = self._rules(allowed_special, disallowed_special)
+        self._refuse(text, disallowed)
         if not text.isascii():
             text.encode()
+        allowed = self._known(rule)
         if not allowed or (self._knows_all_in(text) and allowed >= self.special_tokens_set):
             ids = self._engine.encode_ragged([text], False, not allowed)[0].view(np.uint32)
         else:
@@ -190,9 +192,8 @@ class Encoding:
 
         Needs the tiktoken library.
         """
-        allowed = self._check(text, allowed_special, disallowed_special)
         found: tuple[list[int], list[list[int]]] = self._library.encode_with_unstable(
-            text, allowed_special=allowed, disallowed_special=()
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
         return found
 
@@ -366,6 +367,7 @@ class Encoding:
         for token in allowed:
             if not isinstance(token, str):
                 raise TypeError(f"allowed_special has {type(token).__name__} in it, expected str")
+            token.encode()  # raises for a lone surrogate
         return allowed & self.special_tokens_set
 
     def _find_special(self, text: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -57,6 +58,11 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
         check_kind("model", model)
         self._begin(opening.open_model(model))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Any]:
+        """The class, or the one of ``tokenizers`` if that is imported: `isinstance` is true for both."""
+        return getattr(sys.modules.get("tokenizers"), "Tokenizer", type(self))
 
     # -- opening
 

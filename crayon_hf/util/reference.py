@@ -20,6 +20,11 @@ def reference_class() -> type[tokenizers.Tokenizer]:
     return found
 
 
+def is_reference(tokenizer: Any) -> bool:
+    """Whether a tokenizer is the library's, unlike `isinstance`, which is true for ours, too."""
+    return issubclass(type(tokenizer), reference_class())
+
+
 def has_components() -> bool:
     """Whether the library has classes of components, such as models. From 1.0 on it only opens files and encodes."""
     return hasattr(reference_class(), "from_str")

@@ -145,6 +145,24 @@ def test_classes_with_a_metaclass_or_a_registry(repositories: dict[str, Path]) -
     assert Abstract.names.pop() == "derived"
 
 
+def test_an_object_of_an_installed_library(repositories: dict[str, Path]) -> None:
+    """A tokenizer that `install` opened for ``tokenizers`` takes the fast paths of transformers' classes."""
+    crayon_hf.install(tokenizers=True)
+    try:
+        backend = tokenizers.Tokenizer.from_file(str(repositories["byte_level"] / "tokenizer.json"))
+        for tokenizer in (
+            PreTrainedTokenizerFast(tokenizer_object=backend),
+            crayon_hf.CrayonTokenizerFast(tokenizer_object=backend),
+            AutoTokenizer.from_pretrained(repositories["byte_level"]),
+        ):
+            tokenizer._tokenizer = backend
+            assert tokenizer._tokenizer is backend
+            assert tokenizer._crayon_plain_calls
+            assert tokenizer("a b")["input_ids"] == backend.encode("a b").ids
+    finally:
+        crayon_hf.uninstall()
+
+
 def test_what_is_covered() -> None:
     assert crayon_hf.installed() == {}
     before = [dict(vars(kind)) for kind in (AutoTokenizer, PreTrainedTokenizerFast)]
