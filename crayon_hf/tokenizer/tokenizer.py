@@ -19,7 +19,7 @@ from crayon_hf.tokenizer_state import state
 from crayon_hf.tokenizer_state.modes import EXACT, mode_of
 from crayon_hf.util import validation
 from crayon_hf.util.files import write_atomic
-from crayon_hf.util.reference import need_components
+from crayon_hf.util.reference import json_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,14 +141,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         Raises:
             UnsupportedError: A component is written in Python.
         """
-        try:
-            source = _core.with_exact_scores(reference.to_str().encode())
-        except AttributeError:
-            need_components("from_tokenizers")
-            raise TypeError(f"reference is {type(reference).__name__}, expected tokenizers.Tokenizer") from None
-        except Exception as error:  # the library raises Exception itself
-            raise UnsupportedError(f"the tokenizer cannot be written: {error}") from error
-        tokenizer = cls._of(opening.open_buffer(source))
+        tokenizer = cls._of(opening.open_buffer(_core.with_exact_scores(json_of(reference))))
         tokenizer._take_marks(reference)
         return tokenizer
 

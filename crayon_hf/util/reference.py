@@ -30,6 +30,20 @@ def has_components() -> bool:
     return hasattr(reference_class(), "from_str")
 
 
+def json_of(tokenizer: tokenizers.Tokenizer) -> bytes:
+    """Return the ``tokenizer.json`` of the library's tokenizer.
+
+    Raise UnsupportedError if a component is written in Python.
+    """
+    try:
+        return tokenizer.to_str().encode()
+    except AttributeError:
+        need_components("from_tokenizers")
+        raise TypeError(f"reference is {type(tokenizer).__name__}, expected tokenizers.Tokenizer") from None
+    except Exception as error:  # the library raises Exception itself
+        raise UnsupportedError(f"the tokenizer cannot be written: {error}") from error
+
+
 def missing(module: str) -> Callable[[str], Any]:
     """Return a ``__getattr__`` for our module `module`, whose error says which version of the library has the name."""
 
