@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crayon_hf._core import Engine
 from crayon_hf.errors import TokenIdError, VocabularyError
+from crayon_hf.fallback.delegated import warn_delegated
 from crayon_hf.fallback.tiktoken_engine import stock_encoding
 from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, RankFile, find_published_file, write_ranks
 from crayon_hf.tiktoken import _plugins
@@ -407,6 +408,13 @@ class Encoding:
     def _core_bpe(self) -> Any:
         return self._library._core_bpe
 
+    @_core_bpe.setter
+    def _core_bpe(self, core: Any) -> None:
+        # The program assigns a vocabulary of its own, so this becomes an encoding of the library.
+        vars(self).update(_mergeable_ranks=self._mergeable_ranks, max_token_value=self.max_token_value, _core_bpe=core)
+        self.__class__ = _stock_class()
+        warn_delegated("the program has assigned _core_bpe", "tiktoken")
+
     def _encode_bytes(self, text: bytes) -> list[int]:
         if not isinstance(text, bytes):
             raise TypeError(f"text is {type(text).__name__}, expected bytes")
@@ -462,9 +470,13 @@ class Encoding:
     @cached_property
     def _library(self) -> Any:
         """The encoding with the same parts, as an object of the tiktoken library."""
-        with needed("this call", "tiktoken"):
-            from tiktoken import Encoding as Stock
-        return stock_encoding(Stock, **self._parts())
+        return stock_encoding(_stock_class(), **self._parts())
+
+
+def _stock_class() -> Any:
+    with needed("this call", "tiktoken"):
+        from tiktoken import Encoding as Stock
+    return Stock
 
 
 def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokenizer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import sys
 from pathlib import Path
@@ -183,6 +184,31 @@ def test_replaced_methods(ranks: dict[bytes, int], of_the_class: bool) -> None:
     assert said[0] == said[1]
     assert said[0][0][0][0] == 0
     assert said[0][1][0][0] == 1
+
+
+def test_a_core_that_a_program_assigns(ranks: dict[bytes, int]) -> None:
+    """A program keeps some ranks, and makes the library's core of them. The encoding then is the library's."""
+    parts: dict[str, Any] = {"pat_str": conversion.CL100K_PATTERN, "mergeable_ranks": ranks}
+    few = dict(list(ranks.items())[:270])
+    tiktoken: Any = theirs
+    encodings: list[Any] = [module.Encoding("small", **parts, special_tokens=SPECIALS[0]) for module in (ours, theirs)]
+    said = []
+    for encoding in encodings:
+        encoding._mergeable_ranks = few
+        core = tiktoken._tiktoken.CoreBPE(few, encoding._special_tokens, encoding._pat_str)
+        if encoding is encodings[0]:
+            with pytest.warns(DelegatedWarning, match="_core_bpe"):
+                encoding._core_bpe = core
+        else:
+            encoding._core_bpe = core
+        assert type(encoding) is theirs.Encoding
+        assert encoding._core_bpe is core
+        ids = encoding.encode("the words<|endoftext|>", allowed_special="all")
+        said.append(
+            (ids, encoding.decode(ids), encoding.encode_ordinary_batch(["the"]), encoding.n_vocab, encoding.name)
+        )
+        said[-1] += (len(encoding._mergeable_ranks), copy.deepcopy(encoding).encode("words"))
+    assert said[0] == said[1]
 
 
 # -- decoding
