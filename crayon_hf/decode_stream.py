@@ -12,7 +12,7 @@ from crayon_hf.errors import DelegatedWarning
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util import validation
 from crayon_hf.util.import_hooks import when_imported
-from crayon_hf.util.reference import reference_class
+from crayon_hf.util.reference import is_reference, reference_class
 from crayon_hf.util.replacing import like
 from crayon_hf.util.warned import warn_caller
 
@@ -54,7 +54,7 @@ class DecodeStream(_core.DecodeStream):
         engine: Any
         if isinstance(tokenizer, Tokenizer):
             engine = tokenizer._current_engine()
-        elif "tokenizers" in sys.modules and isinstance(tokenizer, reference_class()):
+        elif "tokenizers" in sys.modules and is_reference(tokenizer):
             engine = _OfTheReference(tokenizer)
         else:
             raise TypeError(

@@ -15,6 +15,8 @@ def parse_ids(text: str) -> list[list[int]]:
     whole = _from_json(text)
     if whole is not None:
         return whole
+    if text.count("[") != text.count("]"):
+        raise CrayonError("the list of ids is cut off: its brackets do not match")
     lines = text.removesuffix("\n").split("\n")
     lists = []
     for line in lines:

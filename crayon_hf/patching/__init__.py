@@ -33,7 +33,7 @@ def install(*, transformers: bool = True, tokenizers: bool = False, tiktoken: bo
             constructor of every fast class. Slow tokenizers stay as they are. ``tokenizers.decoders.DecodeStream`` then
             takes tokenizers of both libraries.
         tokenizers: Make ``tokenizers.Tokenizer.from_file``, ``from_str``, ``from_buffer`` and ``from_pretrained``
-            return a `crayon_hf.Tokenizer`, which is not an instance of the library's class.
+            return a `crayon_hf.Tokenizer`.
         tiktoken: Make ``get_encoding``, ``encoding_for_model`` and ``Encoding(...)`` return a ``tiktoken.Encoding``
             that encodes with crayon_hf's engine. Slow tokenizers that contain a ``tiktoken.Encoding``, like Kimi's,
             then use ours.

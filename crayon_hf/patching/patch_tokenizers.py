@@ -44,6 +44,7 @@ def _class() -> Any:
         "__slots__": (),
         "__reduce__": reduce,
         "count_tokens": _Hidden(),
+        "only_renames": True,  # transformers.originals lets fast paths use its methods
     }
     made = type(stock.__name__, (Tokenizer,), names)
     when_imported("datasets.utils._dill", "pklregister", lambda: hash_by(made, facts))
@@ -67,9 +68,7 @@ def _opener(name: str) -> Replacement:
                 return stock(*args, **kwargs)
             from crayon_hf.tokenizer import Tokenizer
 
-            made = getattr(Tokenizer, name)(*args, **kwargs)
-            made.__class__ = _class()
-            return made
+            return _class()._of(getattr(Tokenizer, name)(*args, **kwargs)._state)
 
         return like(seen, opener)
 

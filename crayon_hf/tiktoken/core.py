@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crayon_hf._core import Engine
 from crayon_hf.errors import TokenIdError, VocabularyError
+from crayon_hf.fallback.delegated import warn_delegated
 from crayon_hf.fallback.tiktoken_engine import stock_encoding
 from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, RankFile, find_published_file, write_ranks
 from crayon_hf.tiktoken import _plugins
@@ -138,9 +139,11 @@ class Encoding:
         """Return the ids of `encode` as a read-only array. Raise UnicodeEncodeError for a lone surrogate."""
         import numpy as np
 
-        allowed = self._check(text, allowed_special, disallowed_special)
+        rule, disallowed = self._rules(allowed_special, disallowed_special)
+        self._refuse(text, disallowed)
         if not text.isascii():
             text.encode()
+        allowed = self._known(rule)
         if not allowed or (self._knows_all_in(text) and allowed >= self.special_tokens_set):
             ids = self._engine.encode_ragged([text], False, not allowed)[0].view(np.uint32)
         else:
@@ -190,9 +193,8 @@ class Encoding:
 
         Needs the tiktoken library.
         """
-        allowed = self._check(text, allowed_special, disallowed_special)
         found: tuple[list[int], list[list[int]]] = self._library.encode_with_unstable(
-            text, allowed_special=allowed, disallowed_special=()
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
         return found
 
@@ -366,6 +368,7 @@ class Encoding:
         for token in allowed:
             if not isinstance(token, str):
                 raise TypeError(f"allowed_special has {type(token).__name__} in it, expected str")
+            token.encode()  # raises for a lone surrogate
         return allowed & self.special_tokens_set
 
     def _find_special(self, text: str) -> str | None:
@@ -404,6 +407,13 @@ class Encoding:
     @property
     def _core_bpe(self) -> Any:
         return self._library._core_bpe
+
+    @_core_bpe.setter
+    def _core_bpe(self, core: Any) -> None:
+        # The program assigns a vocabulary of its own, so this becomes an encoding of the library.
+        vars(self).update(_mergeable_ranks=self._mergeable_ranks, max_token_value=self.max_token_value, _core_bpe=core)
+        self.__class__ = _stock_class()
+        warn_delegated("the program has assigned _core_bpe", "tiktoken")
 
     def _encode_bytes(self, text: bytes) -> list[int]:
         if not isinstance(text, bytes):
@@ -460,9 +470,13 @@ class Encoding:
     @cached_property
     def _library(self) -> Any:
         """The encoding with the same parts, as an object of the tiktoken library."""
-        with needed("this call", "tiktoken"):
-            from tiktoken import Encoding as Stock
-        return stock_encoding(Stock, **self._parts())
+        return stock_encoding(_stock_class(), **self._parts())
+
+
+def _stock_class() -> Any:
+    with needed("this call", "tiktoken"):
+        from tiktoken import Encoding as Stock
+    return Stock
 
 
 def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokenizer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -18,7 +19,7 @@ from crayon_hf.tokenizer_state import state
 from crayon_hf.tokenizer_state.modes import EXACT, mode_of
 from crayon_hf.util import validation
 from crayon_hf.util.files import write_atomic
-from crayon_hf.util.reference import need_components
+from crayon_hf.util.reference import json_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +58,11 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
         check_kind("model", model)
         self._begin(opening.open_model(model))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Any]:
+        """The class, or the one of ``tokenizers`` if that is imported: `isinstance` is true for both."""
+        return getattr(sys.modules.get("tokenizers"), "Tokenizer", type(self))
 
     # -- opening
 
@@ -135,14 +141,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         Raises:
             UnsupportedError: A component is written in Python.
         """
-        try:
-            source = _core.with_exact_scores(reference.to_str().encode())
-        except AttributeError:
-            need_components("from_tokenizers")
-            raise TypeError(f"reference is {type(reference).__name__}, expected tokenizers.Tokenizer") from None
-        except Exception as error:  # the library raises Exception itself
-            raise UnsupportedError(f"the tokenizer cannot be written: {error}") from error
-        tokenizer = cls._of(opening.open_buffer(source))
+        tokenizer = cls._of(opening.open_buffer(_core.with_exact_scores(json_of(reference))))
         tokenizer._take_marks(reference)
         return tokenizer
 

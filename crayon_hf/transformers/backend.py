@@ -25,7 +25,7 @@ from crayon_hf.tokenizer_json.truncation_padding import stored_padding, stored_t
 from crayon_hf.tokenizer_state import state as states
 from crayon_hf.tokenizer_state.state import TokenizerState
 from crayon_hf.util.files import read_source, write_atomic
-from crayon_hf.util.reference import reference_class
+from crayon_hf.util.reference import is_reference, json_of
 
 if TYPE_CHECKING:
     import tokenizers
@@ -74,7 +74,7 @@ def assign(state: dict[str, Any], backend: Any) -> None:
     A backend of the reference is put into `_crayon_assigned`, from where `Assigned` converts it. While transformers
     builds a tokenizer, any backend is set directly, because it is converted at the end.
     """
-    waits = isinstance(backend, reference_class()) and "_crayon_building" not in state
+    waits = is_reference(backend) and "_crayon_building" not in state
     with _settling:
         state.pop("_crayon_warned", None)
         state["_crayon_assigned" if waits else "_tokenizer"] = backend  # set before pop: other threads always find one
@@ -127,7 +127,7 @@ def from_reference(reference: tokenizers.Tokenizer, keep: bool = False) -> Any:
     cannot read is returned unchanged, with a warning that it is not faster.
     """
     try:
-        path = _keep_source(_core.with_exact_scores(reference.to_str().encode())) if keep else None
+        path = _keep_source(_core.with_exact_scores(json_of(reference))) if keep else None
         tokenizer = Tokenizer.from_tokenizers(reference) if path is None else Tokenizer.from_file(path)
         tokenizer._take_marks(reference)
         return _with_extras(tokenizer, reference)

@@ -21,7 +21,7 @@ from crayon_hf.transformers.backend import from_reference, replace
 from crayon_hf.transformers.construction import is_building, over_our_engine
 from crayon_hf.transformers.damage import damage_named
 from crayon_hf.transformers.originals import note_replaced
-from crayon_hf.util.reference import reference_class
+from crayon_hf.util.reference import is_reference
 
 _base: type[Any] | None = None
 _classes: dict[type, type[Any]] = {}
@@ -139,7 +139,7 @@ def convert_backend(tokenizer: Any, keep: bool = False) -> Any:
     """Convert the `_tokenizer` of an instance of our classes to a `crayon_hf.Tokenizer`, and return the instance."""
     note_replaced(tokenizer)
     backend = tokenizer.__dict__.get("_tokenizer")
-    if isinstance(backend, reference_class()):
+    if is_reference(backend):
         wrapped = callable(vars(backend).get("decode"))  # CLIP's classes wrap the backend's decode
         if wrapped and not hasattr(tokenizer, "_wrap_decode_method_backend_tokenizer"):
             return tokenizer  # an unknown wrapper: keep the reference

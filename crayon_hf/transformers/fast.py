@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import functools
 import os
 from typing import Any
 
@@ -251,8 +251,7 @@ def adopt_new(tokenizer: Any) -> None:
 for _name in (
     *("__call__", "encode", "decode", "batch_decode", "convert_ids_to_tokens", "convert_tokens_to_ids"),
     "train_new_from_iterator",
-):  # help() and editors show the signature and the documentation of transformers
-    _ours, _theirs = CrayonTokenizerFast.__dict__[_name], getattr(PreTrainedTokenizerFast, _name)
-    _ours.__doc__, _ours.__signature__ = _theirs.__doc__, inspect.signature(_theirs)
+):  # help(), editors and get_type_hints() show the signature and the documentation of transformers
+    functools.update_wrapper(CrayonTokenizerFast.__dict__[_name], getattr(PreTrainedTokenizerFast, _name))
 
 __all__ = ["CrayonTokenizerFast", "class_for"]

@@ -94,9 +94,9 @@ a class or its base does."""
 def plain_backend(tokenizer: Any, name: str) -> Tokenizer | None:
     """Return the backend whose method `name` a fast path may use directly, or None if replaced code has to run."""
     state, cls = tokenizer.__dict__, type(tokenizer)
-    backend = state.get("_tokenizer")
+    backend: Tokenizer | None = state.get("_tokenizer")
     if (
-        type(backend) is Tokenizer
+        (type(backend) is Tokenizer or "only_renames" in vars(type(backend)))
         and name not in backend.__dict__
         and REPLACED not in state
         and (_allowed.get(type_version(cls)) or _look(cls))[name]

@@ -9,7 +9,7 @@ import tokenizers
 
 from crayon_hf.decode_stream import DecodeStream as OurStream
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.util.reference import reference_class
+from crayon_hf.util.reference import is_reference
 
 _home: Any = tokenizers.decoders
 _stock: Any = _home.DecodeStream
@@ -34,7 +34,7 @@ class DecodeStream(OurStream):
             )
         if is_ours:
             return super()._step(tokenizer, id)
-        self._stock_begun = self._stock_begun or isinstance(tokenizer, reference_class())
+        self._stock_begun = self._stock_begun or is_reference(tokenizer)
         text: str | None = self._stock.step(tokenizer, id)
         return text
 

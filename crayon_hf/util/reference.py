@@ -20,9 +20,28 @@ def reference_class() -> type[tokenizers.Tokenizer]:
     return found
 
 
+def is_reference(tokenizer: Any) -> bool:
+    """Whether a tokenizer is the library's, unlike `isinstance`, which is true for ours, too."""
+    return issubclass(type(tokenizer), reference_class())
+
+
 def has_components() -> bool:
     """Whether the library has classes of components, such as models. From 1.0 on it only opens files and encodes."""
     return hasattr(reference_class(), "from_str")
+
+
+def json_of(tokenizer: tokenizers.Tokenizer) -> bytes:
+    """Return the ``tokenizer.json`` of the library's tokenizer.
+
+    Raise UnsupportedError if a component is written in Python.
+    """
+    try:
+        return tokenizer.to_str().encode()
+    except AttributeError:
+        need_components("from_tokenizers")
+        raise TypeError(f"reference is {type(tokenizer).__name__}, expected tokenizers.Tokenizer") from None
+    except Exception as error:  # the library raises Exception itself
+        raise UnsupportedError(f"the tokenizer cannot be written: {error}") from error
 
 
 def missing(module: str) -> Callable[[str], Any]:

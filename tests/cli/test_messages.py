@@ -97,8 +97,10 @@ def test_other_encodings_are_recognised(place: Path, gpt2_like: Path, encoding: 
         assert "UTF-16" in error("count", "u.txt")
 
 
-def test_deep_json(place: Path) -> None:
+def test_lists_of_ids(place: Path) -> None:
     assert "nested too deeply" in error("decode", stdin=b"[" * 100_000)
+    for cut in ("[1, 2", "1, 2]", "[[1, 2], [3]", "[[1 2]\n [3 4]", '{"ids": [1, 2'):
+        assert "cut off" in error("decode", stdin=cut.encode())
 
 
 def test_names_of_files_do_nothing_to_a_terminal(place: Path) -> None:

@@ -197,20 +197,30 @@ def test_states_that_are_none(changed: Any) -> None:
 
 
 def test_attributes() -> None:
-    """A program can set its own attributes on an encoding; copies lose them. An encoding of ``tokenizers`` is an
-    instance of our `Encoding` as well."""
+    """A program can set its own attributes on an encoding; copies lose them."""
     held = [1]
     encoding: Any = crayon_hf.Encoding()
     encoding.source = held
     count = sys.getrefcount(held)
     for twin in (copy.copy(encoding), copy.deepcopy(encoding), pickle.loads(pickle.dumps(encoding))):
         assert vars(twin) == {}
+        assert type(twin) is crayon_hf.Encoding
     encoding.__dict__ = {"source": 3}
     assert sys.getrefcount(held) == count - 1
     with pytest.raises(AttributeError):
         encoding.ids = []
-    theirs: Any = tokenizers.Encoding()
-    assert isinstance(theirs, crayon_hf.Encoding)
+
+
+def test_instances_of_both_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encoding of either library is an instance of both classes, but methods take only their own library's."""
+    ours, theirs = crayon_hf.Encoding(), tokenizers.Encoding()
+    for encoding in (ours, theirs, type("Derived", (crayon_hf.Encoding,), {})()):
+        assert isinstance(encoding, crayon_hf.Encoding)
+        assert isinstance(encoding, tokenizers.Encoding)
     assert not isinstance(5, crayon_hf.Encoding)
-    with pytest.raises(TypeError, match="instance"):
-        crayon_hf.Encoding.merge([theirs])
+    assert not isinstance(ours, (int, type("Derived", (crayon_hf.Encoding,), {})))
+    for kind, other in ((crayon_hf.Encoding, theirs), (tokenizers.Encoding, ours)):
+        with pytest.raises(TypeError, match="instance"):
+            kind.merge([other])  # type: ignore[list-item]
+    monkeypatch.delitem(sys.modules, "tokenizers")
+    assert ours.__class__ is type(ours) is crayon_hf.Encoding

@@ -3,7 +3,9 @@ ByteLevelBPETokenizer, run in our engine."""
 
 from __future__ import annotations
 
+import copy
 import pickle
+import sys
 import typing
 from importlib import import_module
 from pathlib import Path
@@ -44,6 +46,18 @@ def test_every_module_has_its_names(name: str) -> None:
     for public_name in public(theirs):
         is_theirs = getattr(ours, public_name) is getattr(theirs, public_name)
         assert is_theirs == (name != "implementations" and public_name != "DecodeStream"), public_name
+
+
+def test_instances_of_the_class(gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our tokenizer is an instance of the class of ``tokenizers``, too, once that library is imported."""
+    ours = crayon_hf.Tokenizer.from_file(gpt2_like)
+    for tokenizer in (ours, copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert type(tokenizer) is crayon_hf.Tokenizer
+        assert isinstance(tokenizer, tokenizers.Tokenizer)
+        assert isinstance(tokenizer, crayon_hf.Tokenizer)
+        assert not isinstance(tokenizer, (str, tokenizers.Encoding))
+    monkeypatch.delitem(sys.modules, "tokenizers")
+    assert ours.__class__ is crayon_hf.Tokenizer
 
 
 TEXTS = ["the quick brown fox", "the lazy dog, déjà vu", "The end"] * 20

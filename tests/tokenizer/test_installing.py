@@ -71,6 +71,7 @@ def test_every_opener_of_tokenizers(gpt2_like: Path) -> None:
     )
     for tokenizer in opened:
         assert isinstance(tokenizer, crayon_hf.Tokenizer)
+        assert isinstance(tokenizer, tokenizers.Tokenizer)
         assert tokenizer.encode("the word").ids == opened[0].encode("the word").ids
     with pytest.raises(FileNotFoundError):
         tokenizers.Tokenizer.from_file("nowhere")

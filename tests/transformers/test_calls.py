@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import logging
+import typing
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy  # type: ignore[attr-defined]
 
@@ -177,6 +180,23 @@ def test_encodings_are_of_the_time_of_the_call(pair: tuple[Any, Any]) -> None:
     ours.add_tokens(["short", "fox"])
     ours([SHORT], padding="max_length", max_length=30)
     assert plain(batch) == plain(expected)
+
+
+def test_batches_that_a_program_makes(pair: tuple[Any, Any]) -> None:
+    made = []
+    for tokenizer in pair:
+        encoding = tokenizer(SHORT)[0]
+        data = {"input_ids": encoding.ids}
+        made.append([plain(BatchEncoding(data, encoding=one)) for one in (encoding, [encoding])])
+    assert made[0] == made[1]
+
+
+def test_signatures(pair: tuple[Any, Any]) -> None:
+    for name in ("__call__", "encode", "convert_ids_to_tokens", "convert_tokens_to_ids", "train_new_from_iterator"):
+        stock, ours = (getattr(type(tokenizer), name) for tokenizer in pair)
+        assert inspect.signature(ours) == inspect.signature(stock)
+        assert typing.get_type_hints(ours) == typing.get_type_hints(stock)
+        assert ours.__doc__ == stock.__doc__
 
 
 def test_lazy_encodings_are_a_list(pair: tuple[Any, Any]) -> None:

@@ -47,6 +47,21 @@ class Mine(PreTrainedTokenizerFast):
         return super().__call__(text.upper() if self.shout else text, *args, **kwargs)
 
 
+class Characters:
+    """A pre-tokenizer in Python."""
+
+    def pre_tokenize(self, text: tokenizers.PreTokenizedString) -> None:
+        text.split(lambda _, part: [part[i : i + 1] for i in range(len(str(part)))])
+
+
+class InPython(PreTrainedTokenizerFast):
+    """A project's subclass whose constructor sets a component that has no JSON."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.PreTokenizer.custom(Characters())
+
+
 class Counted(abc.ABC):
     """An interface of a project."""
 
@@ -143,6 +158,36 @@ def test_classes_with_a_metaclass_or_a_registry(repositories: dict[str, Path]) -
     ours: Any = type(Registered.from_pretrained(repository))
     type("Derived", (ours,), {}, key="derived")
     assert Abstract.names.pop() == "derived"
+
+
+def test_a_component_in_python(repository: Path) -> None:
+    stock = InPython.from_pretrained(repository)
+    crayon_hf.install()
+    try:
+        with pytest.warns(crayon_hf.DelegatedWarning, match="cannot be written"):
+            ours = InPython.from_pretrained(repository)
+    finally:
+        crayon_hf.uninstall()
+    for text in TEXTS:
+        assert plain(ours(text)) == plain(stock(text))
+
+
+def test_an_object_of_an_installed_library(repositories: dict[str, Path]) -> None:
+    """A tokenizer that `install` opened for ``tokenizers`` takes the fast paths of transformers' classes."""
+    crayon_hf.install(tokenizers=True)
+    try:
+        backend = tokenizers.Tokenizer.from_file(str(repositories["byte_level"] / "tokenizer.json"))
+        for tokenizer in (
+            PreTrainedTokenizerFast(tokenizer_object=backend),
+            crayon_hf.CrayonTokenizerFast(tokenizer_object=backend),
+            AutoTokenizer.from_pretrained(repositories["byte_level"]),
+        ):
+            tokenizer._tokenizer = backend
+            assert tokenizer._tokenizer is backend
+            assert tokenizer._crayon_plain_calls
+            assert tokenizer("a b")["input_ids"] == backend.encode("a b").ids
+    finally:
+        crayon_hf.uninstall()
 
 
 def test_what_is_covered() -> None:

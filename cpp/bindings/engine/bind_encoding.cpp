@@ -340,10 +340,21 @@ py::object type_of_encodings() {
     return types("EncodingType", py::make_tuple(base), names);
 }
 
-// Adds __len__ and __dict__, without the garbage collector's header that py::dynamic_attr adds. A batch makes thousands
-// of encodings, and hardly any is part of a cycle.
+// Makes isinstance() of the reference's class true, too, if the program has imported the reference.
+PyObject* class_of(PyObject* self, void*) {
+    return guarded([&] {
+        py::object type = py::type::of(self);
+        const auto library = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("tokenizers").ptr()));
+        PyErr_Clear();
+        return (library ? py::getattr(library, "Encoding", type) : type).release().ptr();
+    });
+}
+
+// Adds __class__, __len__ and __dict__, without the garbage collector's header that py::dynamic_attr adds. A batch
+// makes thousands of encodings, and hardly any is part of a cycle.
 void add_slots(PyHeapTypeObject* heap_type) {
     static PyGetSetDef attributes[] = {
+        {"__class__", &class_of, nullptr, "The class, or the one of the tokenizers library.", nullptr},
         {"__dict__", &PyObject_GenericGetDict, &PyObject_GenericSetDict, nullptr, nullptr},
         {nullptr, nullptr, nullptr, nullptr, nullptr}};
     PyTypeObject& type = heap_type->ht_type;
