@@ -86,8 +86,8 @@ class TolerantComparison(Comparison):
     map.
     """
 
-    def _compare(self, first: int, items: list[Item]) -> list[list[FieldDifference]]:
-        return self._sure(items, super()._compare(first, items))
+    def _compare(self, items: list[Item]) -> list[list[FieldDifference]]:
+        return self._sure(items, super()._compare(items))
 
     def differences_of(self, item: Item) -> list[FieldDifference]:
         return self._sure([item], [super().differences_of(item)])[0]

@@ -62,14 +62,6 @@ class Vocabulary:
         """Package and version of the reference."""
         return f"{self.kind} {version(self.kind)}"
 
-    def digest(self) -> str:
-        """Return the SHA-256 of the file, or of a directory's tokenizer files. It is the key of kept results."""
-        if not self.path.is_dir():
-            return hashlib.sha256(self.path.read_bytes()).hexdigest()
-        files = sorted(file for file in self.path.iterdir() if file.suffix in (".json", ".txt", ".model", ".jinja"))
-        listed = [f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
-        return hashlib.sha256("\n".join(listed).encode()).hexdigest()
-
     def specials(self) -> tuple[str, ...]:
         """The added tokens, special or not, in order of id, for use in hostile strings."""
         if self.kind == "xerv":
