@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import REFERENCE_METADATA
+from crayon_hf.cartridges.compiling import REFERENCE_METADATA
 from crayon_hf.errors import CrayonError, HubError, MissingExtraError
 from crayon_hf.formats.repository import CARTRIDGE, CONFIG, JSON, has_bytes, tokenizer_in
 from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card

@@ -19,7 +19,7 @@ import pytest
 
 from crayon_hf import CartridgeError, Tokenizer, _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import Compiled, Recipe
+from crayon_hf.cartridges.compiling import Compiled, Recipe
 from crayon_hf.util import files
 from tests.support.cartridge_cases import signed, until_times_differ
 
