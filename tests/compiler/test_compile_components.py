@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +20,6 @@ from tests.support.compile_rule import (
     places,
     roberta_document,
 )
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "unicode"))
 
 cpu = reference_impl.cpu
 on_every_cpu = pytest.mark.usefixtures("cpu")

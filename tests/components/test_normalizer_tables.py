@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crayon_hf import _core
+from parity.components.charsmap import precompiled
 from tests.support import reference_impl
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "unicode"))
-from charsmap import precompiled
 
 POINTS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 BERT = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
