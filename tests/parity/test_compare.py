@@ -26,7 +26,7 @@ from crayon_hf.parity.compare.records import (
     TokenizersSide,
     compare_outcomes,
 )
-from crayon_hf.parity.compare.references import find
+from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.compare.suites import WINDOWS
 from crayon_hf.parity.inputs.byte_strings import generate_bytes
 from crayon_hf.parity.inputs.strings import CATEGORIES, generate
@@ -42,7 +42,7 @@ def compare(
     inputs: Any = None,
     fast: bool = False,
 ) -> Result:
-    vocabulary = find(str(path))
+    vocabulary = Vocabulary("gpt2", "tokenizers", path)
     ours = make(vocabulary.open_reference())
     paths = FastPaths(ours) if fast else None
     comparison = Comparison(TokenizersSide(ours), vocabulary.reference_side, mode, paths)
@@ -51,7 +51,7 @@ def compare(
 
 
 def test_windows_that_a_side_refuses_are_errors(gpt2_like: Path, stand_in: ModuleType) -> None:
-    side = find(str(gpt2_like)).reference_side()
+    side = Vocabulary("gpt2", "tokenizers", gpt2_like).reference_side()
     mode = Mode(max_length=4, stride=5)
     assert [outcome.error[0] for outcome in side.outcomes([("a",), ("b",)], mode)] == ["ValueError"] * 2
     assert compare(gpt2_like, stand_in.Agrees, mode).total_differing == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crayon_hf.parity.compare.references import find
+from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.inputs.token_strings import CATEGORIES, generate_of_tokens
 
 
@@ -18,7 +18,7 @@ def test_every_token_is_met(count: int) -> None:
 
 
 def test_the_tokens_of_a_byte_level_vocabulary_are_bytes(gpt2_like: Path) -> None:
-    vocabulary = find(str(gpt2_like))
+    vocabulary = Vocabulary("gpt2", "tokenizers", gpt2_like)
     tokens = vocabulary.token_bytes()
     assert {bytes([byte]) for byte in range(256)} <= set(tokens)
     assert b" the" in tokens
