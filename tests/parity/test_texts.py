@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crayon_hf.parity.inputs.texts import UnknownVocabularyError, documents, find_text, load_documents, read_text
+from crayon_hf.parity.inputs.texts import UnknownVocabularyError, documents, find_text, read_text
 
 TEXT = "A\u00e9\u4e2d\U0001f600 plain words\r\n" * 300
 
@@ -35,8 +35,6 @@ def test_packed_and_plain_files_are_the_same(tmp_path: Path) -> None:
     plain.write_bytes(TEXT.encode())
     packed.write_bytes(lzma.compress(TEXT.encode()))
     assert read_text(plain) == read_text(packed) == TEXT.encode()
-    loaded = load_documents([str(plain), str(packed)], 100)
-    assert loaded["a"] == loaded["b"]
 
 
 def test_what_is_not_utf_8_is_named(tmp_path: Path) -> None:
