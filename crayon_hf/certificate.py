@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
 from crayon_hf.cartridges.cartridge_check import disagreement
-from crayon_hf.cartridges.source_json import beside, reference_of
+from crayon_hf.cartridges.compiling import reference_of
+from crayon_hf.cartridges.opened_source import beside
 from crayon_hf.errors import CartridgeError, CrayonError
 from crayon_hf.util.files import read_cartridge, read_source, write_atomic
 from crayon_hf.util.wording import plural

@@ -21,7 +21,7 @@ from crayon_hf.parity.compare.lines import suite_line
 from crayon_hf.parity.compare.records import Item, Mode, Outcome, Side, each, has_surrogates, outcome_of
 from crayon_hf.parity.compare.suites import Event, event_of
 from crayon_hf.parity.inputs.strings import generate
-from crayon_hf.parity.inputs.texts import load_documents
+from crayon_hf.parity.inputs.texts import text_documents
 from crayon_hf.parity.inputs.token_strings import generate_of_tokens
 
 from .options import add_texts, texts_of
@@ -154,8 +154,7 @@ class Inputs:
             if pair.tokens and self.strings >= 4:
                 yield "tokens", self._clean(generate_of_tokens(pair.tokens, self.strings // 4, self.seed))
         for text in self.texts:
-            for name, documents in load_documents([text], limit=self.limit).items():
-                yield name, ((name, document) for document in documents)
+            yield Path(text).name.split(".")[0], text_documents(text, self.limit)
 
     @staticmethod
     def _clean(made: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import textwrap
@@ -85,7 +84,6 @@ def run(parser: argparse.ArgumentParser, argv: Sequence[str] | None, published: 
                     speed=False,
                     cpu=cpu,
                     ours=arguments.ours,
-                    reference_cache=os.path.join(directory, "digests") if len(cpus) > 1 else "",
                     progress=shown,
                 )
                 with lock:

@@ -43,7 +43,6 @@ LAYERS = (
     "trace",
     "gpu",
     "gpu_simulator",  # for tests, not in the package
-    "gpu_counter",  # for a tool, not in the package
     "bindings",
     "device_module",
 )

@@ -17,7 +17,7 @@ Graph = dict[str, set[str]]
 """Each folder with the folders that it needs directly."""
 
 ROOT = Path(__file__).resolve().parents[1]
-ASIDE = ("gpu_simulator", "gpu_counter", "device_module")
+ASIDE = ("gpu_simulator", "device_module")
 """Folders of cpp that are not part of the extension `_core`."""
 MODULES_OF_TOKENIZERS = (
     "decoders",

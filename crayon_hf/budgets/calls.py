@@ -14,7 +14,7 @@ from crayon_hf.budgets.holders import engine_of
 from crayon_hf.util import validation
 
 if TYPE_CHECKING:
-    from crayon_hf.cartridges.source_json import AnyEngine
+    from crayon_hf.cartridges.opened_source import AnyEngine
 
 Side = Literal["right", "left"]
 Boundary = Literal["paragraph", "sentence", "word"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crayon_hf.cartridges.source_json import AnyEngine
+    from crayon_hf.cartridges.opened_source import AnyEngine
 
 
 def engine_of(tokenizer: Any) -> tuple[AnyEngine, bool]:

@@ -35,7 +35,8 @@ from hashlib import sha256
 from typing import TypeAlias
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import Compiled, OpenedSource, Recipe, Source
+from crayon_hf.cartridges.compiling import Compiled, Recipe
+from crayon_hf.cartridges.opened_source import OpenedSource, Source
 from crayon_hf.errors import CartridgeError
 from crayon_hf.util.damage import damage_in
 from crayon_hf.util.files import cache_root, read_source, write_atomic
@@ -155,16 +156,19 @@ class _Cache:
         self._remember(source, digest, before)
         return digest, data
 
-    def find(self, digest: str, recipe: Recipe, origin: str | bytes) -> OpenedSource | None:
+    def find(
+        self, digest: str, recipe: Recipe, origin: str | bytes, verified: _Stat | None = None
+    ) -> OpenedSource | None:
         """Return a source with its cached cartridge, or None if the cartridge is missing or invalid.
 
-        `digest` is the SHA-256 of the source. `origin` is the source itself, or its path.
+        `digest` is the SHA-256 of the source. `origin` is the source itself, or its path. `verified` is the stat of
+        the cartridge if this process has just written it.
         """
         if self.is_foreign:
             return None
         cartridge, source = self._names(digest, recipe)
         try:
-            engine = self.open_verified(cartridge)
+            engine = self.open_verified(cartridge, verified)
         except FileNotFoundError:
             return None
         except (CartridgeError, OSError) as error:
@@ -179,9 +183,9 @@ class _Cache:
         again = partial(_made_again, recipe, origin)
         return OpenedSource(engine, Source(source, engine.source_digest, again), cartridge)
 
-    def open_verified(self, path: str) -> _core.Engine:
-        """Open a cartridge at any path. It is verified unless the index says that it was."""
-        before, fact = self._recall(path)
+    def open_verified(self, path: str, verified: _Stat | None = None) -> _core.Engine:
+        """Open a cartridge at any path. It is verified unless its stat is `verified`, or the index says that it was."""
+        before, fact = (verified, _VERIFIED) if verified else self._recall(path)
         if fact == _VERIFIED:
             return _core.Engine.open(path, verify="memory", verified=before)
         engine = _core.Engine.open(path, verify="memory")
@@ -204,9 +208,9 @@ class _Cache:
         except OSError as error:
             _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
             return _in_memory(compiled, origin)
-        if is_trusted:  # then no other user can have replaced the written file
-            self._remember(cartridge, _VERIFIED)
-        opened = self.find(digest, recipe, origin)
+        # If trusted, no other user can have replaced the written file.
+        verified = self._remember(cartridge, _VERIFIED) if is_trusted else None
+        opened = self.find(digest, recipe, origin, verified)
         self._remove_oldest(most, {cartridge, source})
         return opened or _in_memory(compiled, origin)
 
@@ -256,21 +260,23 @@ class _Cache:
         of, _, fact = (data or b"").decode("utf-8", "replace").partition("\n")
         return stat, fact if of == str(stat) else None
 
-    def _remember(self, path: str, fact: str, before: _Stat | None = None) -> None:
+    def _remember(self, path: str, fact: str, before: _Stat | None = None) -> _Stat | None:
         """Add a fact about a file to the index, if possible.
 
         `before` is the file's stat from before it was read: it must be settled and the same now. It is None if this
-        process has written the file.
+        process has written the file. Return the stat that was recorded, or None.
         """
         try:
             now, stat = time.time_ns(), _identity(os.stat(path))
             if before is not None and (before != stat or not _is_settled(stat, now)):
-                return
+                return None
             if self._make_index():
                 entry = os.path.join(self.directory, _INDEX, _entry(path))
                 write_atomic(entry, f"{stat}\n{fact}".encode(), private=True)
+                return stat
         except OSError as error:
             _debug("the cache's index in %s is not writable: %s", self.directory, error)
+        return None
 
     def _make_index(self) -> bool:
         """Create the directory and the index. Return whether only this user can write to the index."""

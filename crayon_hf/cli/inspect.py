@@ -15,7 +15,7 @@ from crayon_hf.cli.tokenizers import open_named, plain_name
 from crayon_hf.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from crayon_hf.cartridges.source_json import AnyEngine
+    from crayon_hf.cartridges.opened_source import AnyEngine
     from crayon_hf.display.tokens import Difference, Token, Tokenization
     from crayon_hf.tokenizer import Tokenizer
 

@@ -172,7 +172,8 @@ def _cartridge_to_certify(arguments: Arguments, meaning: Meaning) -> str:
 
 def _compile(cartridge: str) -> None:
     """Compile the ``tokenizer.json`` beside the cartridge."""
-    from crayon_hf.cartridges.source_json import beside, compile_json
+    from crayon_hf.cartridges.compiling import compile_json
+    from crayon_hf.cartridges.opened_source import beside
     from crayon_hf.util.files import read_source, write_atomic
 
     source = beside(cartridge)

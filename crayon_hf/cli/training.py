@@ -104,7 +104,7 @@ def train(arguments: Arguments) -> int:
 
 
 def _bpe(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:
-    from crayon_hf.training.native import BpeTraining, run_bpe
+    from crayon_hf.training.native import run_bpe
 
     if arguments.regex is not None:
         from crayon_hf import Regex
@@ -117,7 +117,7 @@ def _bpe(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:
         values["pattern"] = arguments.pattern
     if arguments.no_byte_alphabet:
         values["initial_alphabet"] = ()
-    return run_bpe(BpeTraining(source, **values))
+    return run_bpe(source, **values)
 
 
 def _other(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:

@@ -18,8 +18,8 @@ from crayon_hf.tokenizer_state.modes import EXACT, Mode
 from crayon_hf.util.byte_level import spell
 
 if TYPE_CHECKING:
+    from crayon_hf.cartridges.opened_source import AnyEngine
     from crayon_hf.cartridges.search_path import Profile
-    from crayon_hf.cartridges.source_json import AnyEngine
 
 XERV_UNKNOWN = 1
 """The id that CRAYON gives each byte that begins no token. A token of the vocabulary has the same id."""

@@ -12,7 +12,7 @@ from crayon_hf import _core
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from crayon_hf.cartridges.source_json import AnyEngine
+    from crayon_hf.cartridges.opened_source import AnyEngine
 
 
 def encode_on_cpu(

@@ -14,7 +14,8 @@ from typing import Any
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import Source, beside, compile_json
+from crayon_hf.cartridges.compiling import compile_json
+from crayon_hf.cartridges.opened_source import Source, beside
 from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.sidecar_files import read_object

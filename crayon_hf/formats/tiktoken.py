@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import Compiled, Recipe, compile_json
+from crayon_hf.cartridges.compiling import Compiled, Recipe, compile_json
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json.parts import BPE, added_token, byte_level, split, whole_document
 from crayon_hf.util.byte_level import unspell

@@ -12,12 +12,12 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha1, sha256
 from importlib.util import find_spec
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import REFERENCE_METADATA
+from crayon_hf.cartridges.compiling import REFERENCE_METADATA
 from crayon_hf.errors import CrayonError, HubError, MissingExtraError
 from crayon_hf.formats.repository import CARTRIDGE, CONFIG, JSON, has_bytes, tokenizer_in
 from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card
@@ -188,8 +188,7 @@ def _look(place: client.Place, may_be_new: bool, token: str | bool | None, creat
         return client.call(place, "reading", lambda: api.model_info(place.repo, revision=revision, files_metadata=True))
 
     def found(info: Any, has_revision: bool) -> _Found:
-        files = {file.rfilename: client._digest_of(file) for file in info.siblings or ()}
-        return _Found(place, True, has_revision, bool(info.private), client.Listing(info.sha or "", files))
+        return _Found(place, True, has_revision, bool(info.private), client.listing_of(info))
 
     try:
         return found(info(place.revision), True)
@@ -361,7 +360,10 @@ def _commit(
             "creating the branch",
             lambda: api.create_branch(repo, branch=branch, revision=found.parent, exist_ok=True),
         )
-    changed = [name for name, data in files.items() if not _is_same(data, found.listing.files.get(name))]
+    listed = {name: found.listing.files.get(name) or "" for name in files}
+    changed = [
+        name for name in files if client.digest(BytesIO(files[name]), len(files[name]), listed[name]) != listed[name]
+    ]
     if not changed:
         say(f"{found.place}: nothing has changed")
         url = f"{client.library().constants.ENDPOINT}/{repo}/commit/{found.parent}"
@@ -412,15 +414,6 @@ def _created(
     if at.listing.files.keys() & files.keys():
         raise HubError(f"{place.repo}: it was created by another account meanwhile, and has files: try again")
     return replace(at, place=place, has_revision=place.revision in (None, "main"))
-
-
-def _is_same(data: bytes, digest: str | None) -> bool:
-    """Whether a file on the Hub has these bytes, by its digest in the Hub's listing."""
-    if digest is None:
-        return False
-    if len(digest) == 64:
-        return sha256(data).hexdigest() == digest
-    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == digest
 
 
 def _compact(value: Any) -> str:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cartridge_check
+from crayon_hf.cartridges.compiling import compile_json
 from crayon_hf.cartridges.search_path import check_name
-from crayon_hf.cartridges.source_json import compile_json
 from crayon_hf.errors import CartridgeError, HubError, UnsupportedError, VocabularyError
 from crayon_hf.hub.store import CARTRIDGE, JSON, Record, Store, default_directory, describe
 from crayon_hf.hub_access import client

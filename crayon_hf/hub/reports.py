@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import reference_of
+from crayon_hf.cartridges.compiling import reference_of
 from crayon_hf.errors import CrayonError
 from crayon_hf.formats.repository import CARTRIDGE
 from crayon_hf.hub.card import REPORT_JSON

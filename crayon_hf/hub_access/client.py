@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha1, sha256
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 from crayon_hf.errors import HubError
 from crayon_hf.util.extras import needed
@@ -114,7 +114,7 @@ def listing(place: Place, token: str | bool | None = None) -> Listing:
             except errors.LocalEntryNotFoundError as error:
                 raise error from offline
             return Listing(os.path.basename(folder), dict.fromkeys(_files_in(folder)), is_offline=True)
-        return Listing(info.sha, {file.rfilename: _digest_of(file) for file in info.siblings or ()})
+        return listing_of(info)
 
     return call(place, "reading", ask)
 
@@ -143,6 +143,11 @@ def fetch(place: Place, files: Listing, names: Iterable[str], token: str | bool 
     return paths[0].removesuffix(wanted[0].replace("/", os.sep)).rstrip(os.sep)
 
 
+def listing_of(info: Any) -> Listing:
+    """Return the files that the client's ``model_info`` names."""
+    return Listing(info.sha or "", {file.rfilename: _digest_of(file) for file in info.siblings or ()})
+
+
 def _digest_of(file: Any) -> str | None:
     lfs = file.lfs
     digest: str | None = lfs["sha256"] if isinstance(lfs, dict) else getattr(lfs, "sha256", None)
@@ -163,26 +168,23 @@ def _check(place: Place, path: str, name: str, listed: str | None) -> None:
     for expected in {listed, stored} - {None}:
         if expected is None or not _DIGEST.fullmatch(expected):
             continue
-        found = _digest(path, expected)
+        with open(path, "rb") as file:
+            found = digest(file, os.path.getsize(path), expected)
         if found != expected:
-            for file in (os.path.join(os.path.dirname(path), os.readlink(path)) if stored else path, path):
+            for damaged in (os.path.join(os.path.dirname(path), os.readlink(path)) if stored else path, path):
                 with contextlib.suppress(OSError):
-                    os.unlink(file)
+                    os.unlink(damaged)
             raise HubError(
                 f"{place}: {name} was damaged on the way: its digest is {found}, the Hub says {expected}. It was "
                 "removed from the cache: try again"
             )
 
 
-def _digest(path: str, like: str) -> str:
-    """Return the digest of a file, of the same kind as the digest `like`."""
-    with open(path, "rb") as file:
-        if len(like) == 64:
-            state = sha256()
-        else:
-            state = sha1(b"blob %d\0" % os.fstat(file.fileno()).st_size, usedforsecurity=False)
-        while block := file.read(_BLOCK):
-            state.update(block)
+def digest(file: IO[bytes], size: int, like: str) -> str:
+    """Return the digest of a file of `size` bytes, of the same kind as the digest `like`."""
+    state = sha256() if len(like) == 64 else sha1(b"blob %d\0" % size, usedforsecurity=False)
+    while block := file.read(_BLOCK):
+        state.update(block)
     return state.hexdigest()
 
 

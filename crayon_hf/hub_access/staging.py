@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import REFERENCE_METADATA, compile_json
+from crayon_hf.cartridges.compiling import REFERENCE_METADATA, compile_json
 from crayon_hf.errors import CartridgeError, CrayonError, HubError, UnsupportedError
 from crayon_hf.formats.names import NameKind, looks_like_path, resolve, unknown_name
 from crayon_hf.formats.repository import CARTRIDGE, CONFIG, JSON, TEMPLATES, is_tokenizer_file

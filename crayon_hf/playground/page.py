@@ -15,7 +15,7 @@ from .requests import MOST_BYTES, MOST_NAMES, MOST_ROWS
 from .rows import rows_of
 
 if TYPE_CHECKING:
-    from crayon_hf.cartridges.source_json import AnyEngine
+    from crayon_hf.cartridges.opened_source import AnyEngine
 
 
 def live_page(names: Sequence[str], text: str) -> bytes:

@@ -14,7 +14,7 @@ from crayon_hf.util.collector import CollectorPause
 if TYPE_CHECKING:
     import tokenizers
 
-    from crayon_hf.cartridges.source_json import AnyEngine
+    from crayon_hf.cartridges.opened_source import AnyEngine
     from crayon_hf.tokenizer.device_placement import Placement
     from crayon_hf.tokenizer_state.state import TokenizerState
     from crayon_hf.training_data.batches import Corpus

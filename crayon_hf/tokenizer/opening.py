@@ -15,19 +15,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import (
-    EMPTY,
-    NO_JSON,
-    Compiled,
-    OpenedSource,
-    Recipe,
-    Source,
-    beside,
-    compiled_engine,
-    is_inexact,
-    json_recipe,
-    json_to_train,
-)
+from crayon_hf.cartridges.compiling import EMPTY, Compiled, Recipe, compiled_engine, json_recipe, json_to_train
+from crayon_hf.cartridges.opened_source import NO_JSON, OpenedSource, Source, beside, is_inexact
 from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.tokenizer_json.added_tokens import AddedTokens

@@ -9,7 +9,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from crayon_hf import _core
 from crayon_hf.budgets import calls, splitting
-from crayon_hf.cartridges.source_json import beside, reference_of
+from crayon_hf.cartridges.compiling import reference_of
+from crayon_hf.cartridges.opened_source import beside
 from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.tokenizer import opening
 from crayon_hf.tokenizer.async_methods import AsyncMethods

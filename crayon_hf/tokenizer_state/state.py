@@ -14,15 +14,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import (
-    EMPTY,
-    REFERENCE_METADATA,
-    OpenedSource,
-    Source,
-    compile_json,
-    compiled_engine,
-    reference_of,
-)
+from crayon_hf.cartridges.compiling import EMPTY, REFERENCE_METADATA, compile_json, compiled_engine, reference_of
+from crayon_hf.cartridges.opened_source import OpenedSource, Source
 from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.tokenizer_json.added_tokens import AddedTokens, Token
@@ -47,7 +40,7 @@ from crayon_hf.util.wording import joined
 if TYPE_CHECKING:
     import tokenizers
 
-    from crayon_hf.cartridges.source_json import AnyEngine
+    from crayon_hf.cartridges.opened_source import AnyEngine
     from crayon_hf.training_data.counting import Untrained
 
 lock = threading.RLock()

@@ -12,7 +12,7 @@ from crayon_hf.training import output as outputs
 from crayon_hf.training import templates
 from crayon_hf.training.native import Run, Source
 from crayon_hf.training_data.batches import Corpus
-from crayon_hf.training_data.corpus import corpus_of, paths_of
+from crayon_hf.training_data.corpus import corpus_of
 from crayon_hf.training_data.counting import STAGE
 from crayon_hf.training_data.progress import Report, end, reporter
 from crayon_hf.util.reference import need_components
@@ -102,9 +102,7 @@ def run_by_reference(
         values.setdefault("unk_token", start.unk_token if tokenizer is not None else "<unk>")
     trainer = trainer_class(show_progress=False, **values)
     corpus = corpus_of(source, column, format, length)
-    target = None if output is None else os.fsdecode(output)
-    if target is not None:
-        outputs.check(target, paths_of(source), overwrite)
+    target = outputs.checked(output, source, overwrite)
     report = reporter(show_progress)
     made = start.tokenizer
     seen = [False]
@@ -119,7 +117,7 @@ def run_by_reference(
     templates.settle_ids(start)
     if tokenizer is None and kind == "WordPiece" and all(made.token_to_id(token) is not None for token in _BERT[2:4]):
         _put_template(made)
-    files = [] if target is None else outputs.save(made, target)
+    files = outputs.save(made, target)
     return Run(made, time.monotonic() - begun, files, is_empty=not seen[0])
 
 

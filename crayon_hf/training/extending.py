@@ -19,7 +19,7 @@ from crayon_hf.training.vocabulary import (
     rebuilt,
     with_config_tokens,
 )
-from crayon_hf.training_data.corpus import corpus_of, paths_of
+from crayon_hf.training_data.corpus import corpus_of
 from crayon_hf.training_data.counting import count_words
 from crayon_hf.training_data.options import special_tokens_of
 from crayon_hf.training_data.progress import Report, end, reporter
@@ -107,9 +107,7 @@ def extend(
     threads = validation.unsigned(threads, "threads", 16)
     report = reporter(show_progress)
     corpus = corpus_of(source, column, format, length)
-    target = None if output is None else os.fsdecode(output)
-    if target is not None:
-        outputs.check(target, paths_of(source), overwrite)
+    target = outputs.checked(output, source, overwrite)
     old = with_config_tokens(open_vocabulary(tokenizer))
     ids = old.ids()
     old_size = max(ids.values()) + 1
@@ -137,7 +135,7 @@ def extend(
     id_map = np.full(old_size, -1, np.int64)
     old_ids = np.fromiter(ids.values(), np.int64, len(ids))
     id_map[old_ids] = old_ids
-    files = [] if target is None else outputs.save(result, target, old.config, id_map)
+    files = outputs.save(result, target, old.config, id_map)
     new = sum(id >= old_size for id in document["model"]["vocab"].values())
     return VocabularyChange(result, id_map, new, 0, files)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.tokenizer_state import state
 from crayon_hf.training import output as outputs
 from crayon_hf.training import templates
 from crayon_hf.training_data import options as bpe_options
-from crayon_hf.training_data.corpus import corpus_of, paths_of
+from crayon_hf.training_data.corpus import corpus_of
 from crayon_hf.training_data.models import Trained, train_model
 from crayon_hf.training_data.progress import Report, reporter
 from crayon_hf.util import validation
@@ -112,37 +113,15 @@ def train_bpe(
     >>> crayon_hf.train_bpe(texts, vocab_size=262, show_progress=False).encode("lowest").tokens
     ['low', 'e', 'st']
     """
-    return run_bpe(BpeTraining(**locals())).tokenizer
+    return run_bpe(**locals()).tokenizer
 
 
-@dataclass(frozen=True)
-class BpeTraining:
-    """The arguments of `train_bpe`, with its defaults."""
-
-    source: Source
-    vocab_size: int = 30_000
-    min_frequency: int = 0
-    special_tokens: Sequence[str | AddedToken] = ()
-    limit_alphabet: int | None = None
-    initial_alphabet: Iterable[str] | None = None
-    continuing_subword_prefix: str | None = None
-    end_of_word_suffix: str | None = None
-    max_token_length: int | None = None
-    show_progress: bool | Report = True
-    tokenizer: Tokenizer | tokenizers.Tokenizer | str | os.PathLike[str] | None = None
-    pattern: str | tokenizers.Regex | None = None
-    pre_tokenizer: tokenizers.pre_tokenizers.PreTokenizer | None = None
-    column: str = "text"
-    format: str | None = None
-    length: int | None = None
-    threads: int = 0
-    output: str | os.PathLike[str] | None = None
-    overwrite: bool = False
-
-
-def run_bpe(asked: BpeTraining) -> Run:
+def run_bpe(source: Source, **arguments: Any) -> Run:
     """Train as `train_bpe` does, and return the tokenizer with facts about the training."""
     begun = time.monotonic()
+    call = inspect.signature(train_bpe).bind(source, **arguments)
+    call.apply_defaults()
+    asked = SimpleNamespace(**call.arguments)
     if sum(choice is not None for choice in (asked.tokenizer, asked.pattern, asked.pre_tokenizer)) > 1:
         raise ValueError("tokenizer, pattern and pre_tokenizer are alternatives: give one of them")
     if asked.tokenizer is None:
@@ -165,12 +144,10 @@ def run_bpe(asked: BpeTraining) -> Run:
         if values[name] is None:
             values[name] = untrained.parts["model"].get(name)
     options = bpe_options.checked(**values)
-    corpus = corpus_of(asked.source, asked.column, asked.format, asked.length)
-    target = None if asked.output is None else os.fsdecode(asked.output)
-    if target is not None:
-        outputs.check(target, paths_of(asked.source), asked.overwrite)
+    corpus = corpus_of(source, asked.column, asked.format, asked.length)
+    target = outputs.checked(asked.output, source, asked.overwrite)
     trained = train_model(untrained, corpus, options, reporter(asked.show_progress), threads)
     made._take(trained)
     templates.settle_ids(start)
-    files = [] if target is None else outputs.save(made, target)
+    files = outputs.save(made, target)
     return Run(made, time.monotonic() - begun, files, trained, not trained.words)

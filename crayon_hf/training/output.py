@@ -6,9 +6,10 @@ import contextlib
 import errno
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf.training_data.corpus import paths_of
 from crayon_hf.util.files import temporary_path, write_atomic
 
 if TYPE_CHECKING:
@@ -22,15 +23,18 @@ _IN_DIRECTORY = ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")
 _ID_MAP = "id_map.json"
 
 
-def check(output: str, sources: Iterable[str] = (), overwrite: bool = False) -> None:
-    """Check that the result can be written, before a training that may take hours.
+def checked(output: str | os.PathLike[str] | None, source: Any, overwrite: bool) -> str | None:
+    """Check that the result can be written, before a training that may take hours. Return the path of the result.
 
     Raises:
         OSError: `output` cannot be written, or already has a tokenizer and `overwrite` is False.
-        ValueError: `output` would replace one of the `sources`.
+        ValueError: `output` would replace a file that `source` names.
     """
     from crayon_hf.formats.repository import has_another, tokenizer_in
 
+    if output is None:
+        return None
+    output = os.fsdecode(output)
     path = os.path.abspath(output)
     is_directory = not path.endswith(_ENDINGS)
     folder = path if is_directory and os.path.isdir(path) else os.path.dirname(path)
@@ -46,13 +50,14 @@ def check(output: str, sources: Iterable[str] = (), overwrite: bool = False) -> 
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
         if os.path.lexists(target) and not os.path.isfile(target):
             raise FileExistsError(errno.EEXIST, "exists and is not a regular file", target)
-        for source in sources:
-            if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
+        for read in paths_of(source):
+            if os.path.exists(target) and os.path.exists(read) and os.path.samefile(read, target):
                 raise ValueError(f"{target} is an input of the training and would be replaced: choose another output")
     if not is_directory:
         there = [target for target in _targets(path) if os.path.lexists(target)]
     if there and not overwrite:
         raise has_another(output, there) if is_directory else has_another(there[0])
+    return output
 
 
 def _targets(path: str) -> list[str]:
@@ -63,11 +68,11 @@ def _targets(path: str) -> list[str]:
 
 def save(
     tokenizer: Tokenizer,
-    path: str,
+    path: str | None,
     config: Mapping[str, Any] | None = None,
     id_map: npt.NDArray[np.int64] | None = None,
 ) -> list[str]:
-    """Write a tokenizer to `path`, and return the paths of the files.
+    """Write a tokenizer to `path`, and return the paths of the files: none if `path` is None.
 
     If `path` ends in ``.json`` or ``.dat``, both files are written: the tokenizer.json and its cartridge. Any other
     `path` is a directory. Each file appears whole or not at all. Files of a previous tokenizer are removed. A delegated
@@ -75,6 +80,8 @@ def save(
 
     `config` has settings for a directory's ``tokenizer_config.json``. `id_map` is written as a JSON list.
     """
+    if path is None:
+        return []
     native = tokenizer.engine == "native"
     numbers = None if id_map is None else json.dumps(id_map.tolist(), separators=(",", ":")).encode() + b"\n"
     if not path.endswith(_ENDINGS):

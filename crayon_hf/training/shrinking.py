@@ -22,7 +22,7 @@ from crayon_hf.training.vocabulary import (
     rebuilt,
     with_config_tokens,
 )
-from crayon_hf.training_data.corpus import corpus_of, paths_of
+from crayon_hf.training_data.corpus import corpus_of
 from crayon_hf.training_data.counting import count_words
 from crayon_hf.training_data.progress import Report, end, reporter
 from crayon_hf.util import validation
@@ -95,9 +95,7 @@ def shrink(
     threads = validation.unsigned(threads, "threads", 16)
     report = reporter(show_progress)
     corpus = None if used_by is None else corpus_of(used_by, column, format, length)
-    target = None if output is None else os.fsdecode(output)
-    if target is not None:
-        outputs.check(target, paths_of(used_by), overwrite)
+    target = outputs.checked(output, used_by, overwrite)
     old = with_config_tokens(open_vocabulary(tokenizer))
     ids = old.ids()
     known = set(ids.values())
@@ -136,7 +134,7 @@ def _changed(
     document = mapped_document(old.document, new_id)
     result = rebuilt(document)
     contents = {token["content"]: int(token["id"]) for token in document["added_tokens"]}
-    files = [] if target is None else outputs.save(result, target, mapped_config(old.config, contents), id_map)
+    files = outputs.save(result, target, mapped_config(old.config, contents), id_map)
     return VocabularyChange(result, id_map, 0, size - count, files)
 
 

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import REFERENCE_METADATA, compiled_engine
+from crayon_hf.cartridges.compiling import REFERENCE_METADATA, compiled_engine
 from crayon_hf.errors import InvalidUtf8Error, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.tokenizer_json.parts import whole_document

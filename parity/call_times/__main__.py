@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from crayon_hf.parity.compare.references import TIKTOKEN, find
+from crayon_hf.parity.compare.references import TIKTOKEN, tiktoken_pieces
 from crayon_hf.util.markdown import table_lines
 
 from . import calls
@@ -49,8 +49,10 @@ def faces(root: Path, vocabularies: list[str], encodings: list[str]) -> Iterator
 
     def of_tiktoken() -> Face:
         for name in encodings:
+            made = tiktoken_pieces(name, root / name / f"{name}.tiktoken")
+            parts = {key: made[key] for key in ("pat_str", "mergeable_ranks", "special_tokens")}
             kinds = (tiktoken.Encoding, crayon_hf.tiktoken.Encoding)
-            stock, ours = (calls.of_tiktoken(kind, name, _parts(name), SHORT, LONG) for kind in kinds)
+            stock, ours = (calls.of_tiktoken(kind, name, parts, SHORT, LONG) for kind in kinds)
             yield name, stock, ours
 
     both = (tokenizers.Tokenizer, crayon_hf.Tokenizer)
@@ -67,17 +69,6 @@ def faces(root: Path, vocabularies: list[str], encodings: list[str]) -> Iterator
         each(autos, lambda kind, path, to: calls.of_fast(kind, str(Path(path).parent), SHORT, LONG, to)),
     )
     yield "tiktoken.Encoding", of_tiktoken()
-
-
-def _parts(name: str) -> dict[str, Any]:
-    """Return the arguments that make the named encoding with `tiktoken.Encoding`."""
-    reference = find(name).open_reference()
-    encoding = getattr(reference, "encoding", reference)
-    return {
-        "pat_str": encoding._pat_str,
-        "mergeable_ranks": encoding._mergeable_ranks,
-        "special_tokens": encoding._special_tokens,
-    }
 
 
 def measure(face: Face, rounds: int) -> dict[tuple[str, str], dict[str, Timed]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -215,8 +214,3 @@ def random_case(seed: int) -> Case:
             "pad_token": "<pad>",
         }
     return Case(f"seed {seed}", document, model)
-
-
-def digest() -> str:
-    """A hash of every single case; the same in every process."""
-    return hashlib.sha256("".join(case.json for case in single_cases()).encode()).hexdigest()

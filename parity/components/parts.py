@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from .charsmap import precompiled
 from .models import SPECIALS, Document
 
 BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
@@ -30,42 +29,6 @@ PATTERNS = (
     r"\r?\n",
 )
 LITERALS = (" ", "▁", "e", "th", "  ", "é", "")
-
-
-def charsmap(mapping: Mapping[str, str]) -> str:
-    """Return a ``precompiled_charsmap``: a darts-clone double array of the keys, then the values, each ended by NUL."""
-    values = bytearray()
-    keys: dict[bytes, int] = {}
-    for key, value in sorted(mapping.items()):
-        keys[key.encode()] = len(values)
-        values += value.encode() + b"\0"
-    units = [0]
-    taken = {0}
-    bases: set[int] = set()  # one for each unit, so that no unit takes another's children
-
-    def place(at: int, depth: int, entries: list[tuple[bytes, int]]) -> None:
-        labels = sorted({key[depth] if len(key) > depth else 0 for key, _ in entries})
-        base = next(
-            base
-            for base in range(1, 1 << 20)
-            if base ^ at < 1 << 21 and base not in bases and not any((base ^ label) in taken for label in labels)
-        )
-        bases.add(base)
-        taken.update(base ^ label for label in labels)
-        units.extend([0] * (max(base ^ label for label in labels) + 1 - len(units)))
-        units[at] |= (at ^ base) << 10 | (0x100 if labels[0] == 0 else 0)
-        for label in labels:
-            below = [entry for entry in entries if (entry[0][depth] if len(entry[0]) > depth else 0) == label]
-            if label == 0:
-                units[base] = below[0][1] | 1 << 31
-            else:
-                units[base ^ label] = label
-                place(base ^ label, depth + 1, below)
-
-    place(0, 0, list(keys.items()))
-    units += [0] * (-len(units) % 256)
-    blob = struct.pack(f"<{len(units)}I", *units)
-    return base64.b64encode(struct.pack("<I", len(blob)) + blob + bytes(values)).decode()
 
 
 CHARSMAP = {
@@ -115,7 +78,7 @@ def normalizers() -> dict[str, Document]:
     found.update(_named("Prepend", {"prepend": ("▁", "", "é <s>")}))
     names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
     found.update(_named("BertNormalizer", dict(zip(names, (FLAGS, FLAGS, (None, False, True), FLAGS), strict=True))))
-    found["Precompiled"] = {"type": "Precompiled", "precompiled_charsmap": charsmap(CHARSMAP)}
+    found["Precompiled"] = precompiled(CHARSMAP)
     found["Sequence()"] = {"type": "Sequence", "normalizers": []}
     llama = [{"type": "Prepend", "prepend": "▁"}, found["Replace(pattern={'String': ' '}, content='\\u2581')"]]
     t5 = [found["Precompiled"], {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]

@@ -173,7 +173,6 @@ class Run:
             "seconds": left * SHARES[step] / sum(SHARES[each] for each in later),
             "limit": max(self.limit, _OPENING_SECONDS),
             "task_limit": self.limit,
-            "source": str(self.source or ""),
             "modules": self.modules,
             "ours": self.options.ours,
         }
@@ -210,7 +209,7 @@ class Run:
             self._save()
 
     def _cases(self) -> list[cases.Case]:
-        return cases.plan(self.sizes, self.named, self.source is not None)
+        return cases.plan(self.sizes, self.named)
 
     def _find_device(self) -> bool:
         """Find the device to check, and build its module if needed. Return False if that fails."""
@@ -239,7 +238,7 @@ class Run:
         case = next((case for case in self._cases() if case.name == result["name"]), None)
         if case is not None:
             number = result.get("batch", 0)
-            batch = next(islice(cases.batches_of(case, self.sizes, self.source), number, None))
+            batch = next(islice(cases.batches_of(case, self.sizes), number, None))
             path = self.work / f"{case.subject}.dat"
             result["failures"] = failures.write_batch(self.output, case, number, batch, path, result["status"])
 

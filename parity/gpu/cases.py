@@ -6,13 +6,11 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-from pathlib import Path
 
 from crayon_hf.parity.inputs.byte_strings import generate_bytes
 from crayon_hf.parity.inputs.strings import generate
 
 from . import made_texts
-from .fuzz_inputs import kept_inputs
 from .sizes import Sizes
 from .subjects import FAMILIES, OTHERS
 
@@ -69,11 +67,11 @@ class Case:
         return f"{self.kind}{size}: {self.subject}{', greedy' if self.greedy else ''}"
 
 
-def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
+def plan(sizes: Sizes, named: Sequence[str]) -> list[Case]:
     """Return all cases, in the order in which they run. `named` are the vocabularies that are also timed."""
     both = [(family, greedy) for family in FAMILIES for greedy in (False, True)]
-    kinds = ["kept fuzz inputs", "generated strings", "small partitions", "runs", "not UTF-8"]
-    cases = [Case(kind, *each) for kind in kinds[0 if has_source else 1 :] for each in both]
+    kinds = ["generated strings", "small partitions", "runs", "not UTF-8"]
+    cases = [Case(kind, *each) for kind in kinds for each in both]
     cases += [Case(kind, kind, greedy) for kind in OTHERS for greedy in (False, True)]
     for kind in ("generated strings", "texts"):
         cases += [Case(kind, name, greedy) for name in named for greedy in (False, True)]
@@ -85,18 +83,11 @@ def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
     return cases
 
 
-def batches_of(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
-    """Yield the batches of a case, the same in every process. Kept fuzz inputs are read from the tree `source`."""
+def batches_of(case: Case, sizes: Sizes) -> Iterator[Batch]:
+    """Yield the batches of a case, the same in every process."""
     if case.kind.startswith("a run of "):
         unit = LONG_RUNS[case.kind.removeprefix("a run of ")]
         yield Batch([(unit * (case.size // len(unit.encode()))).encode()], way="flat")
-    elif case.kind == "kept fuzz inputs":
-        # Inputs with equal partition sizes come together, since they share an encoder.
-        kept_ones = kept_inputs(source) if source else ()
-        for kept in sorted(kept_ones, key=lambda kept: (kept.elements, kept.margin, kept.lanes)):
-            how = {"elements": kept.elements, "margin": kept.margin, "lanes": kept.lanes}
-            for way in ("device" if kept.on_device else "flat", "list"):
-                yield Batch(kept.texts, kept.special, kept.as_text, way=way, **how)
     elif case.kind == "one text":
         text = made_texts.one_text("english", case.size)
         yield Batch([text], way="device")

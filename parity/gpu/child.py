@@ -39,7 +39,6 @@ class Context:
         self.named: list[str] = job["named"]
         """The vocabularies that are timed."""
         self.limit: float = job["task_limit"]
-        self.source = Path(job["source"]) if job["source"] else None
         self.output = Path(job["output"])
         self._vocabularies = Path(job["vocabularies"])
         add_modules(job["modules"])

@@ -21,14 +21,14 @@ MOST_DIFFERING_BATCHES = 3
 
 def run(name: str, context: Context) -> dict[str, Any]:
     """Compare the device's ids with the CPU's for all batches of the case called `name`. Return the counts."""
-    cases = {case.name: case for case in plan(context.sizes, context.named, context.source is not None)}
+    cases = {case.name: case for case in plan(context.sizes, context.named)}
     case = cases[name]
     _check_growth(case, cases, context)
     engine = context.engine(case.subject, case.greedy)
     found: dict[str, Any] = {"batches": 0, "texts": 0, "bytes": 0, "device_seconds": 0.0, "cpu_seconds": 0.0}
     failures: list[str] = []
     differing = 0
-    for batch in batches_of(case, context.sizes, context.source):
+    for batch in batches_of(case, context.sizes):
         context.note(batch=found["batches"])
         encoder = context.encoder(
             case.subject, case.greedy, elements=batch.elements, margin=batch.margin, lanes=batch.lanes

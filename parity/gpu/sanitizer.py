@@ -52,12 +52,12 @@ def run(job: dict[str, Any], do: Do, on_result: Callable[[Result], None]) -> Non
         return turns[case.kind]
 
     # One case of each kind first, since time is short for all.
-    cases = [case.name for case in sorted(plan(SIZES, job["named"][:1], False), key=turn) if case.kind in KINDS]
+    cases = [case.name for case in sorted(plan(SIZES, job["named"][:1]), key=turn) if case.kind in KINDS]
     left = job["seconds"]
     for number, tool in enumerate(TOOLS):
         text = directory / f"{tool}.txt"
         options = ("--target-processes", "all", "--error-exitcode", str(_FOUND), "--log-file", str(text))
-        small = {**job, "sizes": asdict(SIZES), "source": "", "seconds": left / (len(TOOLS) - number)}
+        small = {**job, "sizes": asdict(SIZES), "seconds": left / (len(TOOLS) - number)}
         result = _result_of(tool, text, do(small, cases, [PROGRAM, "--tool", tool, *options]))
         left = max(0.0, left - result["seconds"])
         on_result(result)

@@ -10,13 +10,14 @@ Examples:
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from crayon_hf.formats.names import NameKind, meaning_of
-from crayon_hf.parity.compare import references
 from crayon_hf.parity.compare.references import TIKTOKEN, Vocabulary
-from crayon_hf.parity.compare.targets import Subject, exported_ranks, find_target
+from crayon_hf.parity.compare.targets import Subject, TargetError, exported_ranks, find_target
 from parity.runner import make_parser, run
 
 TARGETS = (
@@ -28,7 +29,9 @@ TARGETS = (
 def find(name: str, directory: str, pattern: str | None = None) -> Subject:
     """Return the target of a name. For a profile, use the ranks that ``crayon-hf convert --to tiktoken`` writes."""
     if pattern is not None:
-        return _ranks(references.find(name, pattern=pattern))
+        if not os.path.isfile(name):
+            raise TargetError(f"{name} is not a rank file, which --pattern is for")
+        return _ranks(Vocabulary(Path(name).stem, "tiktoken", Path(name), pattern=pattern))
     meaning = meaning_of(name)
     if meaning.kind is NameKind.PROFILE and meaning.path is not None:
         return _ranks(exported_ranks(meaning.name, meaning.path, directory))

@@ -1,3 +1,3 @@
-"""Training against the trainers of `tokenizers` and of CRAYON: the whole `tokenizer.json`, to the byte."""
+"""Training against the trainer of `tokenizers`: the whole `tokenizer.json`, to the byte."""
 
 GROUP = "parts"

@@ -1,8 +1,7 @@
-"""``python -m parity.training``: training, against the trainer of ``tokenizers`` and that of CRAYON.
+"""``python -m parity.training``: training, against the trainer of ``tokenizers``.
 
 A ByteLevel vocabulary is trained on each text, followed by small random corpora with random options. The whole
-``tokenizer.json`` must be equal, to the byte. For CRAYON's published trainer, the first merge of a pair that is not the
-most frequent is shown.
+``tokenizer.json`` must be equal, to the byte.
 """
 
 from __future__ import annotations
@@ -12,17 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
 
 from crayon_hf.parity.compare.records import attempt
 from crayon_hf.parity.inputs.texts import CORPUS, UnknownVocabularyError, find_text, read_text
 
 from .cases import BYTES, Case, pre_tokenizers, random_case
 from .compare import Answer, Finding, Train, check, difference, ours, reference, smallest, train_with
-from .crayon_trainer import NotBuiltError, Slip, first_slip, trainer
-
-CRAYON_MERGES = 2000
-"""The number of CRAYON's first merges on a text that are searched for a wrong one."""
 
 
 def text_of(spec: str, limit: int) -> tuple[str, bytes]:
@@ -68,17 +62,6 @@ def compare_text(case: Case, train: Train) -> str:
     return what
 
 
-def slips(train: Any, data: bytes, vocab_size: int, merges: int = CRAYON_MERGES) -> Slip | None:
-    """Return the first merge that CRAYON's trainer makes on a text and BPE would not."""
-    tried = min(merges, vocab_size - 256)
-    # The first merges do not depend on the number of later ones.
-    found = train(data, 256 + min(tried, 64))
-    slip = first_slip(data, found)
-    if slip is None and tried > 64:
-        slip = first_slip(data, train(data, 256 + tried))
-    return slip
-
-
 def compare_random(count: int, seed: int, train: Train, show: int, say: Callable[[str], None]) -> int:
     """Compare trainings on random cases. Return the number of cases that differ."""
     findings: list[Finding] = []
@@ -100,22 +83,6 @@ def compare_random(count: int, seed: int, train: Train, show: int, say: Callable
     return len(findings)
 
 
-def compare_crayon(texts: dict[str, bytes], count: int, seed: int, vocab_size: int, say: Callable[[str], None]) -> None:
-    """Check CRAYON's trainer on the same corpora. It has no pre-tokenizer: a corpus is one string of bytes."""
-    with trainer() as train:
-        for name, data in texts.items():
-            say(f"{name}: CRAYON's trainer: {slips(train, data, vocab_size) or 'no wrong merge found'}")
-        wrong, fit = 0, 0
-        for number in range(count):
-            data = "".join(random_case(number, seed).texts).encode()
-            fit += len(data) > 1
-            # Ask for more merges than possible: the trainer ends when it finds no pair.
-            merges = train(data, 256 + 300, 2)
-            wrong += first_slip(data, merges, ended=2 if len(merges) < 300 else None) is not None
-        if count:
-            say(f"{count} random corpora: CRAYON's trainer does other merges than BPE on {wrong} of {fit}")
-
-
 def make_parser() -> argparse.ArgumentParser:
     """Make the command line."""
     parser = argparse.ArgumentParser(prog="python -m parity.training", description=__doc__)
@@ -131,7 +98,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--random", type=int, default=300, metavar="N", help="random corpora (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
     parser.add_argument("--show", type=int, default=3, metavar="N", help="differences to show (default %(default)s)")
-    parser.add_argument("--no-crayon", action="store_true", help="do not check CRAYON's trainer")
     parser.add_argument("--ours", default="", help=argparse.SUPPRESS)
     return parser
 
@@ -157,11 +123,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         differ += bool(compare_text(text_case(label, data, arguments.vocab_size), train))
     if arguments.random:
         differ += compare_random(arguments.random, arguments.seed, train, arguments.show, say)
-    if not arguments.no_crayon:
-        try:
-            compare_crayon(texts, arguments.random, arguments.seed, arguments.vocab_size, say)
-        except NotBuiltError as error:
-            say(f"CRAYON's trainer is not compared: {error}")
     say(f"{differ} differences" if differ else "no difference")
     return 1 if differ else 0
 

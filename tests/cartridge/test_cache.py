@@ -18,7 +18,7 @@ import pytest
 
 from crayon_hf import CartridgeError, Tokenizer, _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import Compiled, Recipe, compile_json
+from crayon_hf.cartridges.compiling import Compiled, Recipe, compile_json
 from crayon_hf.util import files
 from tests.hub.hub_tokenizers import resigned
 from tests.support.cartridge_cases import until_times_differ

@@ -7,8 +7,6 @@ import functools
 import json
 import random
 import struct
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +15,8 @@ from tokenizers import Tokenizer
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from parity.components import parts
+from parity.components.charsmap import charsmap, precompiled
 from tests.support import reference_impl
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "unicode"))
-from charsmap import charsmap, precompiled
 
 Component = dict[str, Any]
 Result = tuple[str, list[tuple[int, int]]]

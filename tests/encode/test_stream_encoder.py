@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from crayon_hf import InvalidUtf8Error, Tokenizer, VocabularyError, _core
 from parity.components.cases import assemble, random_case, single_cases
-from parity.components.parts import charsmap
+from parity.components.charsmap import precompiled
 from tests.support import encode_shapes, reference_impl
 from tests.support.streams import PIECES, assert_streams_alike, streamed, whole
 from tests.support.version_2_files import WORDS, write_version_2
@@ -42,7 +42,7 @@ BERT = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": Tr
 SPLIT_WORDS = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, METASPACE]}
 GEMMA = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 SPACES = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
-CHARSMAP = {"type": "Precompiled", "precompiled_charsmap": charsmap({"\u33c2": "h."})}
+CHARSMAP = precompiled({"\u33c2": "h."})
 OWN_PATTERN = {"type": "Split", "pattern": {"Regex": "[aeiou]+"}, "behavior": "Isolated", "invert": False}
 
 FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")

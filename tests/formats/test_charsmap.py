@@ -3,7 +3,6 @@ does."""
 
 from __future__ import annotations
 
-import base64
 import json
 import random
 import re
@@ -20,7 +19,7 @@ from tokenizers import Tokenizer, normalizers
 from crayon_hf import UnsupportedError, VocabularyError, _core
 from crayon_hf.formats.charsmap import rules_as_components
 from crayon_hf.parity.inputs.strings import generate
-from parity.components.parts import charsmap as charsmap_base64
+from parity.components.charsmap import charsmap as made
 from tests.formats import plain_charsmap
 from tests.support.sentencepiece_models import trained
 
@@ -92,7 +91,7 @@ MAPPINGS = st.dictionaries(st.text(CHARS, min_size=1, max_size=4), st.text(CHARS
 @given(MAPPINGS, st.data())
 def test_any_rules_are_read(mapping, data):
     """Valid and damaged rules are read as by the plain reader."""
-    charsmap = base64.b64decode(charsmap_base64(mapping))
+    charsmap = made(mapping)
     assert _core.CharsmapRules(charsmap).as_dict() == mapping
     check_as_the_plain_way(charsmap)
     damaged = bytearray(charsmap)
@@ -136,7 +135,7 @@ def test_components_do_what_the_rules_do(name):
     ],
 )
 def test_own_rules(rules, texts):
-    charsmap = base64.b64decode(charsmap_base64(rules))
+    charsmap = made(rules)
     component = {"type": "Sequence", "normalizers": rules_as_components(charsmap)}
     document = {"version": "1.0", "added_tokens": [], "normalizer": component}
     document["model"] = {"type": "BPE", "vocab": {}, "merges": []}
@@ -148,10 +147,10 @@ def test_own_rules(rules, texts):
 
 def test_rules_that_no_components_say():
     with pytest.raises(UnsupportedError, match="overlap"):
-        rules_as_components(base64.b64decode(charsmap_base64({"ab": "1", "bc": "2"})))
+        rules_as_components(made({"ab": "1", "bc": "2"}))
     many = {chr(0x4E00 + at) + chr(0x4F00 + at // 9): "x" for at in range(700)}
     with pytest.raises(UnsupportedError, match="the normalization rule"):
-        rules_as_components(base64.b64decode(charsmap_base64(many)))
-    few = base64.b64decode(charsmap_base64({"\uff21": "a", "b": "c"}))
+        rules_as_components(made(many))
+    few = made({"\uff21": "a", "b": "c"})
     with pytest.raises(UnsupportedError, match="700 user-defined"):
         rules_as_components(few, [f"b{number}" for number in range(700)])

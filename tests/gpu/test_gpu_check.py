@@ -15,7 +15,6 @@ from parity.gpu.__main__ import main
 from parity.gpu.report import Report
 from parity.gpu.sizes import STAND_IN, sizes_for
 
-ROOT = Path(__file__).resolve().parents[2]
 TINY = sizes_for(0.01, True)
 
 
@@ -44,7 +43,7 @@ def test_all_of_it(tmp_path: Path, llama3_like: Path) -> None:
     assert [*report["steps"]] == ["environment", "ids", "repeats", "sanitizer", "speed"]
     found = statuses(report, "ids")
     assert set(found.values()) == {"ok"}
-    assert [*found] == [case.name for case in cases.plan(TINY, ["llama3_like"], True)]
+    assert [*found] == [case.name for case in cases.plan(TINY, ["llama3_like"])]
     assert [name for name, status in statuses(report, "repeats").items() if status != "ok"] == [
         "a tensor filled on a side stream",  # skipped here
         "a graph captured in another thread",
@@ -98,8 +97,8 @@ def test_a_crash_or_a_hang_is_a_result(tmp_path: Path, llama3_like: Path, wrong:
     assert (good["status"], bad["status"]) == ("ok", status)
     (file,) = bad["failures"]
     record = json.loads((tmp_path / file).read_text(encoding="utf-8"))
-    (case,) = (case for case in cases.plan(TINY, ["llama3_like"], True) if case.name == bad["name"])
-    batch = [*cases.batches_of(case, TINY, ROOT)][record["batch"]]  # the whole batch in progress
+    (case,) = (case for case in cases.plan(TINY, ["llama3_like"]) if case.name == bad["name"])
+    batch = [*cases.batches_of(case, TINY)][record["batch"]]  # the whole batch in progress
     texts = [text if isinstance(text, bytes) else text.encode() for text in batch.texts]
     assert (tmp_path / "failures" / record["batch_file"]).read_bytes() == b"".join(texts)
 

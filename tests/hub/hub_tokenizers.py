@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import compile_json
+from crayon_hf.cartridges.compiling import compile_json
 from tests.support.cartridge_cases import signed
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crayon_hf.parity.compare.references import find
+from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.speed.figures import Bench, Report
 from crayon_hf.parity.speed.processes import Engine
 from crayon_hf.parity.speed.vocabularies import find_any
@@ -117,7 +117,7 @@ def test_every_round_is_compared(text: Path, gpt2_like: Path, monkeypatch: pytes
         seen.clear()
         report = Report("gpt2", "tokenizers")
         engines = list(map(Engine, answers))
-        vocabulary = find(str(gpt2_like))
+        vocabulary = Vocabulary("gpt2", "tokenizers", gpt2_like)
         jobs.measure_job("corpora", vocabulary, [str(text)], report, engines, 1, rounds, 1000)
         (of,) = {figure.text for figure in report.figures}
         assert report.same_ids is same

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crayon_hf.parity.compare.comparison import Comparison, FastPaths, ReferenceDigests, Result, describe, singles
+from crayon_hf.parity.compare.comparison import Comparison, FastPaths, Result, describe, singles
 from crayon_hf.parity.compare.minimise import minimise
 from crayon_hf.parity.compare.records import (
     DEFAULT,
@@ -23,7 +23,7 @@ from crayon_hf.parity.compare.records import (
     TokenizersSide,
     compare_outcomes,
 )
-from crayon_hf.parity.compare.references import find
+from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.compare.suites import WINDOWS
 from crayon_hf.parity.inputs.byte_strings import generate_bytes
 from crayon_hf.parity.inputs.strings import CATEGORIES, generate
@@ -38,18 +38,17 @@ def compare(
     *,
     inputs: Any = None,
     fast: bool = False,
-    digests: ReferenceDigests | None = None,
 ) -> Result:
-    vocabulary = find(str(path))
+    vocabulary = Vocabulary("gpt2", "tokenizers", path)
     ours = make(vocabulary.open_reference())
     paths = FastPaths(ours) if fast else None
-    comparison = Comparison(TokenizersSide(ours), vocabulary.reference_side, mode, paths, digests)
+    comparison = Comparison(TokenizersSide(ours), vocabulary.reference_side, mode, paths)
     given = singles(generate(N, 11, specials=vocabulary.specials())) if inputs is None else singles(inputs)
     return comparison.run(given)
 
 
 def test_windows_that_a_side_refuses_are_errors(gpt2_like: Path, stand_in: ModuleType) -> None:
-    side = find(str(gpt2_like)).reference_side()
+    side = Vocabulary("gpt2", "tokenizers", gpt2_like).reference_side()
     mode = Mode(max_length=4, stride=5)
     assert [outcome.error[0] for outcome in side.outcomes([("a",), ("b",)], mode)] == ["ValueError"] * 2
     assert compare(gpt2_like, stand_in.Agrees, mode).total_differing == 0
@@ -135,40 +134,6 @@ def test_which_errors_agree() -> None:
         (type_error, record),
     ):
         assert [each.field for each in compare_outcomes(ours, reference)] == ["error"]
-
-
-# -- kept results of the reference
-
-
-def test_kept_results_stand_in_for_the_reference(gpt2_like: Path, stand_in: ModuleType, tmp_path: Path) -> None:
-    path = tmp_path / "kept" / "digests"
-    first = compare(gpt2_like, stand_in.Agrees, digests=ReferenceDigests(path))
-    assert first.total_differing == 0
-    assert path.stat().st_size == N * ReferenceDigests.WIDTH
-
-    vocabulary = find(str(gpt2_like))
-    asked = []
-
-    class Watched(TokenizersSide):
-        def outcomes(self, items: Any, mode: Mode) -> list[Outcome]:
-            asked.extend(items)
-            return super().outcomes(items, mode)
-
-    def rerun(make: Any, seed: int) -> Result:
-        asked.clear()
-        side = TokenizersSide(make(vocabulary.open_reference()))
-        reference = Watched(vocabulary.open_reference())
-        comparison = Comparison(side, lambda: reference, digests=ReferenceDigests(path), minimise_seconds=0)
-        return comparison.run(singles(generate(N, seed, specials=vocabulary.specials())), reports=0)
-
-    assert rerun(stand_in.Agrees, 11).total_differing == 0
-    assert asked == []
-    wrong = rerun(stand_in.WrongIds, 11)
-    assert wrong.total_differing == compare(gpt2_like, stand_in.WrongIds).total_differing == len(asked) > 0
-    # Results for other inputs are ignored: the reference is asked.
-    other = rerun(stand_in.Agrees, 12)
-    assert other.total_differing == 0
-    assert len(asked) > N / 2
 
 
 # -- small parts

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import compile_json
+from crayon_hf.cartridges.compiling import compile_json
 from crayon_hf.cli import main
 from crayon_hf.formats import convert, write
 from crayon_hf.hub import store

@@ -11,7 +11,7 @@ import pytest
 from crayon_hf import Tokenizer
 from crayon_hf.formats import convert, write
 from crayon_hf.formats.tiktoken import R50K_PATTERN
-from crayon_hf.parity.compare.references import find
+from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.compare.targets import Subject, TargetError, find_target
 from crayon_hf.parity.inputs.texts import UnknownVocabularyError
 from tests.support.versions import before_1
@@ -97,16 +97,6 @@ def test_what_is_refused(gpt2_like: Path, tmp_path: Path, target: str, against: 
 def test_a_rank_file_that_is_not_the_published_one_is_refused(ranks: Path) -> None:
     imposter = ranks.with_name("cl100k_base.tiktoken")
     imposter.write_bytes(ranks.read_bytes())
+    vocabulary = Vocabulary("cl100k_base", "tiktoken", imposter, encoding="cl100k_base")
     with pytest.raises(UnknownVocabularyError, match="not the published rank file"):
-        find(str(imposter)).open_reference()
-
-
-def test_missing_vocabularies_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("CRAYON_SHARED", raising=False)
-    with pytest.raises(UnknownVocabularyError, match="set CRAYON_SHARED"):
-        find("llama3")
-    monkeypatch.setenv("CRAYON_SHARED", str(tmp_path))
-    with pytest.raises(UnknownVocabularyError, match=r"llama3.* is not a file"):
-        find("llama3")
-    with pytest.raises(UnknownVocabularyError, match="no vocabulary 'nonsense'"):
-        find("nonsense")
+        vocabulary.open_reference()

@@ -67,11 +67,11 @@ def test_counts_that_the_reference_has_no_room_for() -> None:
 
 
 def test_the_command(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--text", f"two={text},{text}", "--megabytes", "0.02", "--vocab-size", "400", "--no-crayon"]
+    options = ["--text", f"two={text},{text}", "--megabytes", "0.02", "--vocab-size", "400"]
     assert command.main([*options, "--random", "3"]) == 0
     out = capsys.readouterr().out
     assert "two, 0.0 MB, vocabulary 400: tokenizer.json equal" in out
     assert "3 random corpora" in out
-    assert command.main(["--no-texts", "--random", "0", "--no-crayon"]) == 0
+    assert command.main(["--no-texts", "--random", "0"]) == 0
     assert command.main(["--text", "no-such-text"]) == 2
     assert "no-such-text" in capsys.readouterr().err

@@ -67,7 +67,6 @@ def test_all_packages_are_named(said: dict[str, Any]) -> None:
 OF_PACKAGES = {
     "awkward": "gigatoken",
     "crayon": "xerv_crayon",
-    "dill": "datasets",
     "haystack": "haystack_ai",
     "langchain_core": "langchain_text_splitters",
     "llama_index": "llama_index_core",

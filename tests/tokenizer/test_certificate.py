@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from crayon_hf import CartridgeError, Tokenizer, _core
-from crayon_hf.cartridges.source_json import compile_json
+from crayon_hf.cartridges.compiling import compile_json
 from crayon_hf.certificate import CertificateError, certify, of_report, read
 from crayon_hf.cli import main
 from crayon_hf.parity.report.model import Library, Report, Target

@@ -15,7 +15,7 @@ import tiktoken as theirs
 from crayon_hf import DelegatedWarning, MissingExtraError, VocabularyError
 from crayon_hf import tiktoken as ours
 from crayon_hf.formats import tiktoken as conversion
-from crayon_hf.parity.compare.references import TIKTOKEN, find, tiktoken_pieces
+from crayon_hf.parity.compare.references import TIKTOKEN, Vocabulary, tiktoken_pieces
 from crayon_hf.parity.inputs.strings import generate
 from crayon_hf.tiktoken import core
 from tests.api_fuzz.of_tiktoken import SPECIALS, ranks
@@ -333,7 +333,8 @@ def test_names() -> None:
 @pytest.mark.parametrize("name", [*TIKTOKEN, "o200k_harmony"])
 def test_the_published(shared: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     file = conversion.KNOWN_ENCODINGS[name].file
-    vocabulary = find(file)
+    path = shared / "vocab" / file / f"{file}.tiktoken"
+    vocabulary = Vocabulary(file, "tiktoken", path, encoding=file)
     (tmp_path / conversion.KNOWN_FILES[file].cache_name).write_bytes(vocabulary.path.read_bytes())
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(core, "ENCODINGS", {})

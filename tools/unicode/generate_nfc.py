@@ -158,16 +158,8 @@ def properties(
     return found
 
 
-def lines(name: str, kind: str, values: Sequence[int], width: int = 120) -> list[str]:
-    """Return a C++ array definition, wrapped."""
-    out, line = [f"constexpr {kind} {name}[{len(values)}] = {{"], "   "
-    for value in values:
-        item = f" {value:#x}," if value > 9 else f" {value},"
-        if len(line) + len(item) > width:
-            out.append(line)
-            line = "   "
-        line += item
-    return [*out, line, "};"]
+def lines(name: str, kind: str, values: Sequence[int]) -> list[str]:
+    return table_file.array_lines(name, kind, values, lambda value: f"{value:#x}" if value > 9 else f"{value}")
 
 
 def decomposition_lines(prefix: str, decompositions: dict[int, str]) -> list[str]:

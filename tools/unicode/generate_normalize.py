@@ -4,8 +4,8 @@ Canonical and compatibility forms are in ``generate_nfc.py``. This file has lowe
 and StripAccents remove or replace with a space, and the grapheme cluster classes of Precompiled. No Unicode data file
 is used.
 
-    python tools/unicode/generate_normalize.py            # rewrites the tables
-    python tools/unicode/generate_normalize.py --check    # exit status 1 when they differ
+    PYTHONPATH=. python tools/unicode/generate_normalize.py            # rewrites the tables
+    PYTHONPATH=. python tools/unicode/generate_normalize.py --check    # exit status 1 when they differ
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from pathlib import Path
 
 import table_file
 import tokenizers
-from charsmap import charsmap
+from table_file import array_lines as lines
 from tokenizers import normalizers
+
+from parity.components.charsmap import charsmap
 
 TABLES = Path(__file__).resolve().parents[2] / "cpp" / "src" / "unicode" / "char_kind_tables.inc"
 CODE_POINTS, BLOCK = 0x110000, 64
@@ -155,17 +157,6 @@ def lowercase() -> tuple[list[int], list[int]]:
     if len(differences) > SEVERAL:
         raise SystemExit("too many differences for a byte")
     return table, differences
-
-
-def lines(name: str, kind: str, values: Sequence[int], width: int = 120) -> list[str]:
-    out, line = [f"constexpr {kind} {name}[{len(values)}] = {{"], "   "
-    for value in values:
-        item = f" {value},"
-        if len(line) + len(item) > width:
-            out.append(line)
-            line = "   "
-        line += item
-    return [*out, line, "};"]
 
 
 def packed(name: str, table: Sequence[int]) -> Iterable[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 
@@ -21,3 +21,15 @@ def main(description: str | None, render: Callable[[], str], output: Path) -> in
         return 0
     output.write_text(text, encoding="utf-8")
     return 0
+
+
+def array_lines(name: str, kind: str, values: Sequence[int], spelled: Callable[[int], str] = str) -> list[str]:
+    """Return the definition of a C++ array of a type (`kind`), in lines of at most 120 characters."""
+    out, line = [f"constexpr {kind} {name}[{len(values)}] = {{"], "   "
+    for value in values:
+        item = f" {spelled(value)},"
+        if len(line) + len(item) > 120:
+            out.append(line)
+            line = "   "
+        line += item
+    return [*out, line, "};"]

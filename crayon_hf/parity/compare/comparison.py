@@ -7,10 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, TypeVar
-
-from crayon_hf.util.files import write_atomic
 
 from .minimise import minimise
 from .records import (
@@ -23,7 +20,6 @@ from .records import (
     attempt,
     compare_outcomes,
     has_surrogates,
-    input_digest,
 )
 
 T = TypeVar("T")
@@ -192,49 +188,15 @@ def _plain(value: Any) -> Any:
     return f"{value.error[0]}: {value.message}" if isinstance(value, Outcome) else value
 
 
-class ReferenceDigests:
-    """A file with digests of the reference's outcomes from an earlier run, so that the reference need not run again.
-
-    Each input has 8 bytes of its own digest and 16 of its outcome's digest.
-    """
-
-    WIDTH = 24
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._kept = path.read_bytes() if path.is_file() else b""
-        self._new: list[bytes] = []
-        self.complete = bool(self._kept)
-
-    def get(self, index: int, item: Item) -> bytes | None:
-        """Return the digest of the outcome of input ``index``, or None if the earlier run had another input there.
-
-        `item` is the input of this run.
-        """
-        entry = self._kept[index * self.WIDTH : (index + 1) * self.WIDTH]
-        return entry[8:] if entry[:8] == input_digest(item) else None
-
-    def add(self, item: Item, outcome: Outcome) -> None:
-        """Record the outcome of the next input."""
-        self._new.append(input_digest(item) + (outcome.digest() or bytes(16)))
-
-    def save(self) -> None:
-        """Write the digests of all added outcomes, unless the file already existed."""
-        if not self.complete:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(self.path, b"".join(self._new))
-
-
 @dataclass
 class Comparison:
     """A comparison of crayon_hf (`ours`) with the reference library, in one mode (a set of encoding options)."""
 
     ours: Side
     open_reference: Callable[[], Side]
-    """Opens the reference when it is first needed. With kept digests it may never be needed."""
+    """Opens the reference when it is first needed."""
     mode: Mode = DEFAULT
     fast_paths: FastPaths | None = None
-    digests: ReferenceDigests | None = None
     on_batch: Callable[[int], None] = lambda first: None
     """Called before each batch with the number of the batch's first input, to locate a crash."""
     minimise_seconds: float = 20.0
@@ -266,7 +228,7 @@ class Comparison:
         for batch in batches(inputs):
             self.on_batch(first)
             items = [item for _, item in batch]
-            for (category, item), found in zip(batch, self._compare(first, items), strict=True):
+            for (category, item), found in zip(batch, self._compare(items), strict=True):
                 result.inputs[category] += 1
                 result.characters += _length(item)
                 if found:
@@ -276,40 +238,17 @@ class Comparison:
                     of_category.sort(key=lambda entry: entry[:2])
                     del of_category[KEPT_PER_CATEGORY:]
             first += len(batch)
-        if self.digests is not None:
-            self.digests.save()
         result.seconds = time.monotonic() - started
         result.differences = self._report(kept, reports)
         return result
 
-    def _compare(self, first: int, items: list[Item]) -> list[list[FieldDifference]]:
+    def _compare(self, items: list[Item]) -> list[list[FieldDifference]]:
         ours = self.ours.outcomes(items, self.mode)
-        if self.digests is not None and self.digests.complete:
-            found = self._compare_digests(first, items, ours)
-        else:
-            reference = self.reference.outcomes(items, self.mode)
-            if self.digests is not None:
-                for item, outcome in zip(items, reference, strict=True):
-                    self.digests.add(item, outcome)
-            found = [compare_outcomes(*pair) for pair in zip(ours, reference, strict=True)]
+        reference = self.reference.outcomes(items, self.mode)
+        found = [compare_outcomes(*pair) for pair in zip(ours, reference, strict=True)]
         if self.fast_paths is not None:
             own = self.fast_paths.differences(items, ours, self.mode)
             found = [a + b for a, b in zip(found, own, strict=True)]
-        return found
-
-    def _compare_digests(self, first: int, items: list[Item], ours: list[Outcome]) -> list[list[FieldDifference]]:
-        assert self.digests is not None
-        doubtful = []
-        for i, (item, outcome) in enumerate(zip(items, ours, strict=True)):
-            kept = self.digests.get(first + i, item)
-            if kept is None or kept != outcome.digest():
-                doubtful.append(i)
-        found: list[list[FieldDifference]] = [[] for _ in items]
-        if doubtful:
-            # Unequal digests do not name the differing fields, and two error classes can be equal: run the reference.
-            reference = self.reference.outcomes([items[i] for i in doubtful], self.mode)
-            for i, outcome in zip(doubtful, reference, strict=True):
-                found[i] = compare_outcomes(ours[i], outcome)
         return found
 
     def _report(self, kept: dict[str, list[tuple[int, Item, list[FieldDifference]]]], reports: int) -> list[Difference]:

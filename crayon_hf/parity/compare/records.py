@@ -6,8 +6,6 @@ of one text, or of two (a pair). An ``Outcome`` has all fields of a result, or t
 
 from __future__ import annotations
 
-import hashlib
-import marshal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -93,15 +91,6 @@ class Outcome:
         names = tuple(cls.__name__ for cls in type(error).__mro__ if cls not in (object, BaseException))
         return Outcome(error=names, message=str(error))
 
-    def digest(self) -> bytes | None:
-        """Return 16 bytes that are equal for equal outcomes, or None for values that marshal cannot write."""
-        # Version 2 of marshal writes equal values as equal bytes; later versions depend on object identity.
-        value = _name(self) if self.error else tuple(self.fields.items())
-        try:
-            return hashlib.blake2b(marshal.dumps(value, 2), digest_size=16).digest()
-        except ValueError:
-            return None
-
 
 @dataclass(frozen=True)
 class FieldDifference:
@@ -132,11 +121,6 @@ def _name(outcome: Outcome) -> str:
 
 def _what(outcome: Outcome) -> Any:
     return f"{outcome.error[0]}: {outcome.message}" if outcome.error else outcome.fields.get("ids")
-
-
-def input_digest(item: Item) -> bytes:
-    """Return a digest of 8 bytes by which kept results of inputs are found."""
-    return hashlib.blake2b(marshal.dumps(item, 2), digest_size=8).digest()
 
 
 def has_surrogates(item: Item) -> bool:

@@ -18,14 +18,13 @@ from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.byte_level import BYTE_LEVEL, unspell
 from crayon_hf.util.extras import needed
 
-from ..inputs.texts import UnknownVocabularyError, shared_directory
+from ..inputs.texts import UnknownVocabularyError
 from .records import OurTiktokenSide, Side, TiktokenSide, TokenizersSide
 from .sentencepiece_side import OurPiecesSide, SentencePieceSide
 from .transformers_side import StockProcess, TransformersSide, open_tokenizer
 
 TOKENIZERS = ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen", "llama2", "t5-small", "bert-cased")
 TIKTOKEN = ("r50k_base", "cl100k_base", "o200k_base")
-NAMES = TOKENIZERS + TIKTOKEN
 OPENAI = "tiktoken_ext.openai_public"
 
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -61,14 +60,6 @@ class Vocabulary:
     def reference_version(self) -> str:
         """Package and version of the reference."""
         return f"{self.kind} {version(self.kind)}"
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the file, or of a directory's tokenizer files. It is the key of kept results."""
-        if not self.path.is_dir():
-            return hashlib.sha256(self.path.read_bytes()).hexdigest()
-        files = sorted(file for file in self.path.iterdir() if file.suffix in (".json", ".txt", ".model", ".jinja"))
-        listed = [f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
-        return hashlib.sha256("\n".join(listed).encode()).hexdigest()
 
     def specials(self) -> tuple[str, ...]:
         """The added tokens, special or not, in order of id, for use in hostile strings."""
@@ -215,30 +206,3 @@ def published_encodings() -> list[str]:
     with needed("the comparison of a rank file", "tiktoken", "tiktoken"):  # tiktoken_ext may be installed without it
         constructors = import_module(OPENAI).ENCODING_CONSTRUCTORS
     return [name for name in constructors if name != "gpt2"]
-
-
-def find(spec: str, *, pattern: str | None = None, special_tokens: Mapping[str, int] | None = None) -> Vocabulary:
-    """Find a vocabulary by name (below ``$CRAYON_SHARED/vocab``), or by the path of a ``tokenizer.json`` or rank file.
-
-    A directory means the ``tokenizer.json`` in it. A rank file needs a ``pattern`` unless tiktoken publishes it.
-    """
-    path = Path(spec)
-    if spec in NAMES and not path.exists():
-        shared = shared_directory()
-        if shared is None:
-            raise UnknownVocabularyError(
-                f"{spec}: set CRAYON_SHARED to the directory that has vocab/{spec}, or give a path"
-            )
-        path = shared / "vocab" / spec / (f"{spec}.tiktoken" if spec in TIKTOKEN else "tokenizer.json")
-    if path.is_dir():
-        path = path / "tokenizer.json"
-    if not path.is_file():
-        raise UnknownVocabularyError(f"no vocabulary {spec!r}: {path} is not a file; known names: {', '.join(NAMES)}")
-    if path.suffix != ".tiktoken":
-        name = path.parent.name if path.name == "tokenizer.json" else path.stem
-        return Vocabulary(spec if spec in NAMES else name or path.stem, "tokenizers", path)
-    if pattern is not None:
-        return Vocabulary(path.stem, "tiktoken", path, pattern=pattern, special_tokens=dict(special_tokens or {}))
-    if path.stem not in published_encodings():
-        raise UnknownVocabularyError(f"{path}: tiktoken publishes no {path.stem!r}; give the pattern of this rank file")
-    return Vocabulary(path.stem, "tiktoken", path, encoding=path.stem)

@@ -5,7 +5,6 @@ The worker writes JSON lines as it advances, so its parent knows the last step e
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
@@ -25,7 +24,7 @@ from ..inputs.byte_strings import generate_bytes
 from ..inputs.strings import generate
 from ..inputs.texts import text_documents
 from ..inputs.token_strings import generate_of_tokens
-from .comparison import Comparison, FastPaths, ReferenceDigests, Result, batches, pairs, singles
+from .comparison import Comparison, FastPaths, Result, batches, pairs, singles
 from .records import DEFAULT, Item, Mode, OurBytesSide, SameBytesSide, Side, has_surrogates
 from .references import Vocabulary
 
@@ -45,9 +44,6 @@ WINDOWS_OF_PAIRS = (*WINDOWS, Mode(max_length=16, stride=2, strategy="only_secon
 WINDOW_CHARACTERS, WINDOW_CHARACTERS_OF_PAIRS = 400, 80
 """In modes with windows, texts are cut to this many characters. A pair's texts are shorter: the numbers of windows of
 its two texts multiply."""
-
-RECORDS_VERSION = 3
-"""Part of the key of kept reference results. Raise it when `records` records other fields of a result."""
 
 VARIANTS = ("pairs", "no_special", "as_text", "words", "windows")
 """Names of the ways, besides the default mode, in which suites are repeated (`variant`)."""
@@ -129,8 +125,6 @@ class Work:
     suites: tuple[Suite, ...]
     cpu: str = ""
     """The instruction set requested through ``CRAYON_CPU``. If empty, the best one."""
-    reference_cache: str = ""
-    """The directory for digests of the reference's results. If empty, none are kept."""
     ours: str = ""
     """``module:function`` that opens our side, given the vocabulary. If empty, ``crayon_hf.Tokenizer``."""
     reports: int = 5
@@ -209,16 +203,12 @@ def run_work(work: Work, emit: Callable[[Event], None]) -> None:
         if suite.source == "bytes" and info.get("tokens", "bytes") != "bytes":
             emit({"event": "skipped", "suite": suite.name, "reason": "its tokens are texts: bytes do not come back"})
             continue
-        digests = None
         of_bytes = suite.source == "bytes"
-        if work.reference_cache and not of_bytes:
-            digests = ReferenceDigests(Path(work.reference_cache) / _cache_name(vocabulary, suite))
         comparison = Comparison(
             OurBytesSide(opened) if of_bytes else ours,
             SameBytesSide if of_bytes else reference,
             suite.mode,
             FastPaths(opened) if is_fast and not of_bytes else None,
-            digests,
             on_batch=partial(_at, emit, suite.name),
         )
         if work.careful_from >= 0:
@@ -261,18 +251,6 @@ def _try_each(
 
 def _at(emit: Callable[[Event], None], suite: str, first: int) -> None:
     emit({"event": "at", "suite": suite, "first": first})
-
-
-def _cache_name(vocabulary: Vocabulary, suite: Suite) -> str:
-    facts = [
-        RECORDS_VERSION,
-        vocabulary.digest(),
-        vocabulary.reference_version,
-        vocabulary.encoding,
-        vocabulary.pattern,
-    ]
-    key = hashlib.sha256(json.dumps([facts, asdict(suite)]).encode()).hexdigest()[:20]
-    return f"{vocabulary.name}-{suite.name.replace('/', '-')}-{key}.digests"
 
 
 def main() -> int:

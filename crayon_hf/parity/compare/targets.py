@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import beside, reference_of
+from crayon_hf.cartridges.compiling import reference_of
+from crayon_hf.cartridges.opened_source import beside
 from crayon_hf.errors import CrayonError, HubError, MissingExtraError, UnsupportedError
 from crayon_hf.formats import convert
 from crayon_hf.formats.names import NameKind, looks_like_path, resolve, unknown_name

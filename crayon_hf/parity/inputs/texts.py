@@ -129,12 +129,3 @@ def text_documents(spec: str, limit: int | None = None) -> Iterator[tuple[str, s
         category = name if len(files) <= MOST_CATEGORIES else f"*{path.suffix}"
         for document in documents(read_text(path, limit), DOCUMENT_BYTES):
             yield category, document
-
-
-def load_documents(specs: Sequence[str], size: int = DOCUMENT_BYTES, limit: int | None = None) -> dict[str, list[str]]:
-    """Return the documents of each text, by the name of its file without suffixes. `specs` are names or paths."""
-    found: dict[str, list[str]] = {}
-    for spec in specs:
-        path = find_text(spec)
-        found[path.name.split(".")[0]] = list(documents(read_text(path, limit), size))
-    return found

@@ -50,7 +50,6 @@ def make_report(
     ours: str = "",
     cartridge: str | os.PathLike[str] | None = None,
     command: str = "",
-    reference_cache: str = "",
     progress: Progress = lambda _: None,
 ) -> Report:
     """Compare our tokenizer with a reference on one target, and time both.
@@ -72,7 +71,6 @@ def make_report(
         ours: ``module:function`` that opens our side instead of `crayon_hf.Tokenizer`.
         cartridge: The cartridge that our side must encode with, for a certificate.
         command: The command that repeats the run, for the report.
-        reference_cache: A directory for digests of the reference's results. A later run compares with these digests.
         progress: Called with a line of text as the run advances.
 
     Raises:
@@ -87,7 +85,7 @@ def make_report(
         groups = make_groups(vocabulary, strings, tokens, seed, texts, megabytes, directory, is_everything)
         threads = len(all_cores())
         suites = tuple(suite for group in groups for suite in group.suites)
-        work = Work(vocabulary, suites, cpu, reference_cache, ours, threads=threads)
+        work = Work(vocabulary, suites, cpu, ours, threads=threads)
         run = _Run(groups, work, progress, None if cartridge is None else os.path.realpath(cartridge))
         run.run()
         speeds: tuple[Speed, ...] = ()

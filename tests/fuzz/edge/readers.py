@@ -18,7 +18,7 @@ import tokenizers
 
 import crayon_hf
 from crayon_hf import Tokenizer, _core
-from crayon_hf.cartridges.source_json import OpenedSource, Source
+from crayon_hf.cartridges.opened_source import OpenedSource, Source
 from crayon_hf.formats import convert, crayon_v2, gguf, tekken
 from crayon_hf.formats import sentencepiece as models
 from crayon_hf.formats import tiktoken as rank_files

@@ -1,16 +1,14 @@
-"""The ``tokenizer.json`` of a tokenizer, its compilation into a cartridge, and the two together."""
+"""An opened tokenizer: its engine, and the ``tokenizer.json`` that it was made from."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import _core
-from crayon_hf.errors import SourceMissingError, UnsupportedError, VocabularyError
+from crayon_hf.errors import SourceMissingError
 from crayon_hf.tokenizer_json.document import dump, parsed
-from crayon_hf.util.damage import damage_of
 from crayon_hf.util.files import HeldFile
 
 if TYPE_CHECKING:
@@ -18,15 +16,6 @@ if TYPE_CHECKING:
     from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
 
     AnyEngine = _core.Engine | TokenizersEngine | TiktokenEngine
-
-_VOCAB = b'"vocab"'
-_EMPTY = re.compile(_VOCAB + rb"\s*:\s*(?:\{\s*\}|\[\s*\])")
-
-EMPTY = "an empty vocabulary"
-"""The reason why a tokenizer that has yet to be trained cannot be compiled."""
-
-REFERENCE_METADATA = '{"reference":"tokenizers"}'
-"""The metadata of a cartridge with the ids of the ``tokenizers`` library."""
 
 
 class Source:
@@ -116,20 +105,6 @@ def beside(path: str) -> str:
     return path.removesuffix(".dat") + ".json"
 
 
-class Compiled(NamedTuple):
-    """A compiled source. `source` is a tokenizer.json, made if the compiled file is of another kind."""
-
-    cartridge: bytes
-    source: bytes | None = None
-
-
-class Recipe(NamedTuple):
-    """A way to compile a source into a cartridge. `name` tells recipes apart in the cache."""
-
-    name: str
-    compile: Callable[[bytes], Compiled]
-
-
 NO_JSON = "a SentencePiece model that tokenizer.json cannot express: keep the .model itself"
 
 
@@ -153,73 +128,3 @@ def written_of(engine: _core.Engine) -> bytes:
     parts["model"] |= {"vocab": vocab} | ({"merges": merges} if parts["model"]["type"] == "BPE" else {})
     document = {"version": "1.0", "added_tokens": engine.added_tokens()} | parts
     return _core.with_exact_scores(dump(document).encode())
-
-
-def reference_of(metadata: str) -> str:
-    """The reference library that a cartridge's metadata names."""
-    import json  # saves some milliseconds when a cached cartridge is opened
-
-    reference: str = json.loads(metadata).get("reference", "tokenizers")
-    return reference
-
-
-def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
-    """Compile a ``tokenizer.json`` into a cartridge. Raises UnsupportedError if it has no tokens yet."""
-    if _has_empty_vocabulary(data) and _has_no_tokens(data):
-        raise UnsupportedError(EMPTY)
-    flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"
-    try:
-        return _core.compile_tokenizer_json(data, metadata, flavor)
-    except UnsupportedError:
-        raise
-    except VocabularyError as error:
-        damage = damage_of(data)
-        if damage is None:
-            raise
-        raise VocabularyError(f"the tokenizer.json {damage}") from error
-
-
-def compiled_engine(data: bytes, metadata: str = REFERENCE_METADATA) -> _core.Engine:
-    """The engine of a ``tokenizer.json``, compiled in memory. Raises the errors of `compile_json`."""
-    return _core.Engine.from_bytes(compile_json(data, metadata), verify=False)
-
-
-def json_to_train(data: bytes) -> dict[str, Any]:
-    """Return the parsed ``tokenizer.json`` of a BPE without tokens, if our own trainer can train it.
-
-    Raises:
-        UnsupportedError: Only the library ``tokenizers`` can train it.
-        VocabularyError: Our compiler refuses it.
-    """
-    document = parsed(data)
-    model = document["model"]
-    if model.get("type") != "BPE":
-        raise UnsupportedError(EMPTY)
-    trained = model | {"vocab": {"a": 0}, "merges": []}
-    affixes = dict.fromkeys(("continuing_subword_prefix", "end_of_word_suffix"))  # the trainer sets them
-    compile_json(dump(document | {"model": trained | affixes, "post_processor": None}).encode())
-    return document
-
-
-def _has_empty_vocabulary(data: bytes) -> bool:
-    at = data.find(_VOCAB)  # many times faster than a regular expression
-    while at >= 0:
-        if _EMPTY.match(data, at):
-            return True
-        at = data.find(_VOCAB, at + 1)
-    return False
-
-
-def _has_no_tokens(data: bytes) -> bool:
-    import json
-
-    try:
-        document = json.loads(data)
-        return not document["model"]["vocab"] and not document.get("added_tokens")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return False  # the compiler reports the error
-
-
-def json_recipe(metadata: str = REFERENCE_METADATA) -> Recipe:
-    """The recipe that compiles a ``tokenizer.json``."""
-    return Recipe(f"tokenizer.json/{metadata}", lambda data: Compiled(compile_json(data, metadata)))

@@ -1,4 +1,4 @@
-"""Builds a ``precompiled_charsmap`` (a Darts-clone double array and its replacements), for probes and tests."""
+"""Builds a ``precompiled_charsmap``: a Darts-clone double array of the keys, and their replacements."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def charsmap(rules: Mapping[str, str]) -> bytes:
             units[base ^ byte] = byte
             queue.append((base ^ byte, node[byte]))
     size = (max(units) | 0xFF) + 1
-    return struct.pack(f"<I{size}I", 4 * size, *(units.get(i, 0xFF) for i in range(size))) + bytes(pool)
+    return struct.pack(f"<I{size}I", 4 * size, *(units.get(i, 0) for i in range(size))) + bytes(pool)
 
 
 def precompiled(rules: Mapping[str, str]) -> dict[str, str]:
