@@ -125,13 +125,11 @@ def test_texts_are_refused_as_by_the_cpu(encoder, engine, texts, kind, message):
 
 
 @pytest.mark.parametrize("as_device_arrays", [True, False])
-@pytest.mark.parametrize(
-    "wrap", [bytes, lambda data: Exporter(np.frombuffer(bytearray(data), np.int8))], ids=["host", "device"]
-)
-def test_invalid_utf8_names_text_and_byte(encoder, wrap, as_device_arrays):
+def test_invalid_utf8_names_text_and_byte(encoder, as_device_arrays):
     data = b"fine" + b"not \xf0\x9f" + b"\xff"
-    with pytest.raises(InvalidUtf8Error, match="offset 4"):
-        encoder.encode_flat(wrap(data), [0, 4, 10, 11], as_device_arrays=as_device_arrays)
+    for given in (data, Exporter(np.frombuffer(bytearray(data), np.int8))):
+        with pytest.raises(InvalidUtf8Error, match="offset 4"):
+            encoder.encode_flat(given, [0, 4, 10, 11], as_device_arrays=as_device_arrays)
 
 
 @pytest.mark.parametrize(
