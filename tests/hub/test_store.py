@@ -294,6 +294,6 @@ def test_a_lock_that_is_not_given_up(
 def test_a_copy_that_was_changed(anywhere: Path, versions: tuple[Files, Files]) -> None:
     put(anywhere, versions[0])
     assert not (anywhere / "mine.dat").is_symlink()
-    (anywhere / "mine.json").write_bytes(b"{}")
+    (anywhere / "mine.json").write_bytes(versions[0]["tokenizer.json"].swapcase())  # of the same size
     with pytest.raises(HubError, match="was not pulled"):
         put(anywhere, versions[1], "2")
