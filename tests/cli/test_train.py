@@ -60,14 +60,8 @@ def test_a_file(here: Path) -> None:
 def test_files_and_options(here: Path) -> None:
     words = "[ab].txt -o out.json --vocab-size 300 --min-frequency 3 --pattern gpt2 --special-token <s>"
     good(call("train", *words.split(), *["--special-token", "</s>", "--max-token-length", "4", "--threads", "1"]))
-    expected = train_bpe(
-        [here / "a.txt", here / "b.txt"],
-        vocab_size=300,
-        min_frequency=3,
-        pattern="gpt2",
-        special_tokens=["<s>", "</s>"],
-        max_token_length=4,
-    )
+    given: dict[str, Any] = {"vocab_size": 300, "min_frequency": 3, "pattern": "gpt2", "max_token_length": 4}
+    expected = train_bpe([here / "a.txt", here / "b.txt"], special_tokens=["<s>", "</s>"], **given)
     assert saved(here, "out.json") == expected.to_str()
     assert Tokenizer.from_file(here / "out.dat").get_vocab() == expected.get_vocab()
     words = r"**/[ab].txt -o narrow.json --regex \w+|\W --no-byte-alphabet --limit-alphabet 9"

@@ -32,13 +32,7 @@ N = len(CATEGORIES) * 6
 
 
 def compare(
-    path: Path,
-    make: Any,
-    mode: Mode = DEFAULT,
-    *,
-    inputs: Any = None,
-    fast: bool = False,
-    digests: ReferenceDigests | None = None,
+    path: Path, make: Any, mode: Mode = DEFAULT, *, inputs: Any = None, fast: bool = False, digests: Any = None
 ) -> Result:
     vocabulary = find(str(path))
     ours = make(vocabulary.open_reference())
