@@ -9,10 +9,11 @@ import pytest
 
 from crayon_hf import _core
 from crayon_hf.errors import CartridgeError
+from tests.cartridge.test_compare_source import source_of
 from tests.support import cartridge_reader as plain
 from tests.support.cartridge_cases import compiled, parsed, rewritten
 from tests.support.cartridge_reader import Section
-from tests.support.cartridge_text import NAMES, text_source
+from tests.support.cartridge_text import NAMES
 
 CERTIFICATE = json.dumps({"schema": "crayon-hf/parity-certificate/1", "compared": ["ids"], "target": "ü 中文 🙂"})
 MOST = 1 << 20
@@ -24,10 +25,7 @@ KINDS = ("llama3_like", "every_case", "longest_case", *NAMES[::3])
 @pytest.fixture(scope="session", params=KINDS)
 def cartridge(request: pytest.FixtureRequest) -> bytes:
     """A cartridge of each kind of vocabulary, without a certificate."""
-    if request.param in NAMES:
-        return compiled(text_source(request.param))
-    path: Path = request.getfixturevalue(request.param)
-    return compiled(path.read_bytes())
+    return compiled(source_of(request, request.param))
 
 
 def expected(data: bytes, certificate: str | None) -> bytes:

@@ -57,11 +57,11 @@ def test_cartridge_of_another_json_is_not_used(places, gpt2_like, llama3_like):
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1000], lambda data: b"not a cartridge", lambda data: b""])
 def test_damaged_cartridge(places, gpt2_like, damage):
-    Tokenizer.from_file(gpt2_like).save(places[0] / "mine.dat")
-    data = (places[0] / "mine.dat").read_bytes()
-    (places[0] / "mine.dat").write_bytes(damage(data))
+    path = places[0] / "mine.dat"
+    Tokenizer.from_file(gpt2_like).save(path)
+    path.write_bytes(damage(path.read_bytes()))
     assert Tokenizer.from_profile("mine").get_vocab_size() == 2000
-    (places[0] / "mine.json").unlink()
+    path.with_suffix(".json").unlink()
     with pytest.raises(CartridgeError):
         Tokenizer.from_profile("mine")
 

@@ -49,12 +49,8 @@ def slow(tmp_path, gpt2_like) -> Path:
 def test_to_a_directory(here, gpt2_like, slow):
     """The output is named after the source: a file, a directory, or the directory of a file with a generic name."""
     expected = tokenizers.Tokenizer.from_file(str(gpt2_like)).encode(TEXT).ids
-    sources = {
-        gpt2_like: "gpt2_like",
-        slow: "slow-1.5",
-        slow / "vocab.json": "slow-1.5",
-        slow / "merges.txt": "slow-1.5",
-    }
+    of_slow = (slow, slow / "vocab.json", slow / "merges.txt")
+    sources = {gpt2_like: "gpt2_like", **dict.fromkeys(of_slow, "slow-1.5")}
     for source, name in sources.items():
         paths = [os.path.join(name, file) for file in (NAMES[1], NAMES[2], NAMES[0])]
         assert good(call("convert", source)) == f"wrote {joined(paths)}: 2,000 tokens\n"

@@ -16,13 +16,8 @@ from crayon_hf.cli.parser import load
 from tests.cli.shell import COMMAND
 from tests.support.command import call
 
-COMMANDS = {
-    "encode": ["encode"],
-    "count": ["count"],
-    "inspect": ["inspect"],
-    "truncate": ["truncate", "-n", "3"],
-    "split": ["split", "-n", "3", "--boundaries", "none"],
-}
+CALLS = ("encode", "count", "inspect", "truncate -n 3", "split -n 3 --boundaries none")
+COMMANDS = {words.partition(" ")[0]: words.split() for words in CALLS}
 """The commands that take texts as arguments, with the options that they need."""
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,7 +18,7 @@ import pytest
 import tokenizers
 
 from crayon_hf.display import cells as visible
-from tests.cli.shell import failure, good, shown
+from tests.cli.shell import COMMAND, failure, good
 from tests.support import reference_impl
 from tests.support.command import call
 
@@ -174,9 +175,20 @@ def test_json(run: Run, gpt2_like: Path) -> None:
 
 def on_terminal(columns: int, *arguments: str | Path, **environment: str) -> str:
     """Return the command's output on a terminal of this width."""
-    pytest.importorskip("pty")  # needs Unix terminals
-    given = {"COLUMNS": str(columns), "COLORTERM": ""} | environment
-    return shown(["inspect", *map(str, arguments)], **given)
+    pty = pytest.importorskip("pty")  # needs Unix terminals
+    main, terminal = pty.openpty()
+    usual = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "COLORTERM": ""}
+    usual.pop("NO_COLOR", None)
+    command = [*COMMAND, "inspect", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=terminal, stderr=terminal, env=usual | environment)
+    os.close(terminal)
+    data = b""
+    with contextlib.suppress(OSError):  # Linux: the command has closed its end of the terminal
+        while block := os.read(main, 1 << 16):
+            data += block
+    os.close(main)
+    assert process.wait() == 0, data
+    return data.decode().replace("\r\n", "\n")
 
 
 def test_colours_on_a_terminal(tiny: Path) -> None:

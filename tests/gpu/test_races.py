@@ -63,6 +63,6 @@ def test_kernels_have_no_races(
     vocabularies = [request.getfixturevalue(name) for name in names]
     arguments = [gpu_simulator.build(races=True), texts, runtime, mode, *vocabularies]
     command = [*words, sys.executable, Path(__file__).with_name("race_run.py"), *map(str, arguments)]
-    environment = os.environ | variables | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = os.environ | variables | {"TSAN_OPTIONS": "", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     ran = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -34,12 +34,9 @@ class Request:
     def path(self) -> str:
         return urlsplit(self.target).path
 
-    @property
-    def query(self) -> dict[str, list[str]]:
-        return parse_qs(urlsplit(self.target).query, keep_blank_values=True)
-
     def flag(self, name: str) -> bool:
-        return self.query.get(name, ["0"])[0].lower() in {"1", "true"}
+        """Whether the query sets this parameter."""
+        return parse_qs(urlsplit(self.target).query).get(name, ["0"])[0].lower() in {"1", "true"}
 
     def json(self) -> Any:
         return json.loads(self.body or b"{}")

@@ -19,6 +19,8 @@ from tests.hub.hub_storage import Commit, Entry, Missing, Refused, Repository, S
 
 LARGE = 10 << 20
 """A size in bytes. Larger files always go to LFS."""
+POINTER_SIZE = 134
+"""The length of git's pointer to an LFS file of some megabytes."""
 _REPO = r"(?P<repo>[^/]+(?:/[^/]+)??)"
 _REVISION = r"(?P<revision>[^/]+)"
 PROPOSE = "Forbidden: pass `create_pr=1` as a query parameter to create a Pull Request"
@@ -60,12 +62,10 @@ class Routes:
                 if wanted == method and found is not None:
                     parts = {name: unquote(value or "") for name, value in found.groupdict().items()}
                     return function(self, request, token, **parts)
-        except Missing as error:
-            answer = answer_error(404, str(error), error.code)
-            answer.headers |= getattr(error, "headers", {})
-            return answer
         except Refused as error:
-            return answer_error(error.status, str(error), error.code)
+            answer = answer_error(error.status, str(error), error.code)
+            answer.headers |= error.headers
+            return answer
         request.known = False
         return answer_error(404, "Sorry, we can't find the page you are looking for.")
 
@@ -154,7 +154,7 @@ class Routes:
     def _sibling(path: str, entry: Entry) -> dict[str, Any]:
         about: dict[str, Any] = {"rfilename": path, "size": entry.size, "blobId": entry.oid}
         if entry.lfs:
-            about["lfs"] = {"sha256": entry.sha256, "size": entry.size, "pointerSize": entry.pointer_size}
+            about["lfs"] = {"sha256": entry.sha256, "size": entry.size, "pointerSize": POINTER_SIZE}
         return about
 
     @route("GET", f"/api/models/{_REPO}/tree/{_REVISION}(?:/(?P<path>.*))?")
@@ -178,7 +178,7 @@ class Routes:
             return {"type": "directory", "oid": oid, "size": 0, "path": path}
         about: dict[str, Any] = {"type": "file", "oid": entry.oid, "size": entry.size, "path": path}
         if entry.lfs:
-            about["lfs"] = {"oid": entry.sha256, "size": entry.size, "pointerSize": entry.pointer_size}
+            about["lfs"] = {"oid": entry.sha256, "size": entry.size, "pointerSize": POINTER_SIZE}
         return about
 
     # -- files
@@ -206,9 +206,7 @@ class Routes:
         commit = self.storage.resolve(repo, revision)
         self.read(repo, token)
         if path not in commit.files:
-            missing = Missing("EntryNotFound", "Entry not found")
-            missing.headers = {"X-Repo-Commit": commit.sha}  # type: ignore[attr-defined]
-            raise missing
+            raise Missing("EntryNotFound", "Entry not found", **{"X-Repo-Commit": commit.sha})
         return commit, commit.files[path]
 
     def answer_storage(self, request: Request) -> Answer:

@@ -5,27 +5,26 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MAIN = "refs/heads/main"
 
 
-class Missing(LookupError):
+class Refused(Exception):
+    """A request is refused; `status` is the HTTP status, `code` the value of X-Error-Code. `headers` go into the
+    answer."""
+
+    def __init__(self, status: int, message: str, code: str = "", **headers: str) -> None:
+        super().__init__(message)
+        self.status, self.code, self.headers = status, code, headers
+
+
+class Missing(Refused):
     """A repository, revision or entry is missing; `code` is huggingface.co's name for this error."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-class Refused(ValueError):
-    """A change or request is refused; `status` is the HTTP status, `code` the value of X-Error-Code."""
-
-    def __init__(self, status: int, message: str, code: str = "") -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
+    def __init__(self, code: str, message: str, **headers: str) -> None:
+        super().__init__(404, message, code, **headers)
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,6 @@ class Entry:
     sha256: str
     oid: str
     lfs: bool
-    pointer_size: int = 0
 
     @property
     def etag(self) -> str:
@@ -87,22 +85,22 @@ class Storage:
     def clear(self) -> None:
         """Remove everything."""
         self.blobs: dict[str, bytes] = {}
-        self._repositories: dict[str, Repository] = {}
+        self.repositories: dict[str, Repository] = {}
 
     def create(self, repo_id: str, *, private: bool = False, gated: str | bool = False) -> Repository:
         """Create a repository with the first commit of huggingface.co: a .gitattributes. Raises Refused (409) if the
         repository exists."""
         with self.lock:
-            if repo_id in self._repositories:
+            if repo_id in self.repositories:
                 raise Refused(409, "You already created this model repo")
-            repository = self._repositories[repo_id] = Repository(repo_id, private, gated)
+            repository = self.repositories[repo_id] = Repository(repo_id, private, gated)
             repository.add(MAIN, None, "initial commit", {".gitattributes": self.entry(GIT_ATTRIBUTES.encode())})
             return repository
 
     def repository(self, repo_id: str) -> Repository:
-        if repo_id not in self._repositories:
+        if repo_id not in self.repositories:
             raise Missing("RepoNotFound", "Repository not found")
-        return self._repositories[repo_id]
+        return self.repositories[repo_id]
 
     def ref_of(self, repo_id: str, revision: str) -> str | None:
         """Return the full name of a revision's ref, or None."""
@@ -119,12 +117,6 @@ class Storage:
             raise Missing("RevisionNotFound", f"Invalid rev id: {revision}")
         return repository.commits[found[0]]
 
-    def history(self, repo_id: str, commit: Commit) -> Iterator[Commit]:
-        """Return this commit and its ancestors, newest first."""
-        yield commit
-        if commit.parent is not None:
-            yield from self.history(repo_id, self.repository(repo_id).commits[commit.parent])
-
     def entry(self, data: bytes, *, lfs: bool = False) -> Entry:
         """Store the bytes of a file. Returns the file's entry for a commit."""
         sha256 = hashlib.sha256(data).hexdigest()
@@ -132,7 +124,7 @@ class Storage:
         pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {len(data)}\n".encode()
         held = pointer if lfs else data
         oid = hashlib.sha1(b"blob %d\0" % len(held) + held).hexdigest()
-        return Entry(len(data), sha256, oid, lfs, len(pointer) if lfs else 0)
+        return Entry(len(data), sha256, oid, lfs)
 
     def commit(
         self,

@@ -22,7 +22,7 @@ from urllib.parse import unquote
 from tests.hub.hub_faults import Fault, Faults, Rule
 from tests.hub.hub_http import Request, Server
 from tests.hub.hub_routes import Routes, Token, upload_mode
-from tests.hub.hub_storage import Commit, Entry, Missing, Storage
+from tests.hub.hub_storage import Commit, Entry, Storage
 
 PATIENCE = Path(__file__).parent / "impatient"
 """The directory of a sitecustomize.py that shortens the waits between a client's retries."""
@@ -125,11 +125,7 @@ class LocalHub:
         self.heal()
 
     def exists(self, repo: str) -> bool:
-        try:
-            self.storage.repository(repo)
-        except Missing:
-            return False
-        return True
+        return repo in self.storage.repositories
 
     def head(self, repo: str, revision: str = "main") -> Commit:
         """The commit of a revision."""

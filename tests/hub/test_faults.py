@@ -2,31 +2,57 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.hub.cartridge_repos import OLD, REPO, cartridge_files, everything, profile, two_versions
 from tests.hub.hub_client import Session, failure, run_client, start_client
 from tests.hub.hub_faults import Fault, status
+from tests.hub.hub_tokenizers import repository
 from tests.hub.local_hub import LocalHub
 
+REPO, OLD = "user/tok", "v1"
 INFO = ("GET", r"/api/models/user/tok\?")
 HEAD = ("HEAD", r"tokenizer\.json")
 JSON, CARTRIDGE = ("GET", r"tokenizer\.json"), ("GET", r"tokenizer\.dat")
 PULL = ["-m", "crayon_hf", "pull", REPO]
 
 
+def profile_directory(home: Path) -> Path:
+    """The directory in which `crayon-hf pull` puts profiles, for a user with this home directory."""
+    return home / ".cache" / "xerv" / "crayon" / "profiles"
+
+
+def profile(home: Path) -> dict[str, bytes]:
+    """The contents of a pulled profile's files, by the names that the files have in the repository."""
+    paths = {f"tokenizer{suffix}": profile_directory(home) / f"tok{suffix}" for suffix in (".json", ".dat")}
+    return {name: path.read_bytes() for name, path in paths.items() if path.exists()}
+
+
+def everything(home: Path) -> dict[Path, bytes | str]:
+    """The contents of every file, and the target of every link, in the directory of profiles, except its lock."""
+    paths = [path for path in profile_directory(home).rglob("*") if path.name != "lock" and not path.is_dir()]
+    return {path: os.readlink(path) if path.is_symlink() else path.read_bytes() for path in paths}
+
+
+def cartridge_files(hub: LocalHub, revision: str = "main") -> Mapping[str, bytes]:
+    """The files in the repository that a pull of this revision must put into a profile."""
+    return {name: hub.read(REPO, name, revision=revision) for name in ("tokenizer.json", "tokenizer.dat")}
+
+
 @pytest.fixture(scope="module")
 def shelf(qwen_like: Path, gpt2_like: Path) -> Iterator[LocalHub]:
     """A local Hub with a repository in two versions."""
     with LocalHub() as hub:
-        two_versions(hub, qwen_like, gpt2_like)
+        hub.commit(REPO, repository(qwen_like), title="The first version")
+        hub.storage.repository(REPO).refs[f"refs/tags/{OLD}"] = hub.head(REPO).sha
+        hub.commit(REPO, repository(gpt2_like), title="The second version")
         yield hub
         assert hub.unknown() == []
 

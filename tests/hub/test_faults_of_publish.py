@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from crayon_hf import _core
-from tests.hub.cartridge_repos import REPO
 from tests.hub.hub_client import Session, failure, start_client
 from tests.hub.hub_faults import Fault, status
 from tests.hub.local_hub import LocalHub
-from tests.parity.report_samples import agreeing
+from tests.hub.test_publish import report_file
 
 pytestmark = pytest.mark.slow
 
+REPO = "user/tok"
 UNREACHABLE = "cannot be reached"
 INFO, CREATE, PREUPLOAD = ("GET", r"/api/models/user/tok\?"), ("POST", "/repos/create"), ("POST", "/preupload/")
 UPLOAD, COMMIT = ("PUT", "/repos/"), ("POST", "/commit/")
@@ -46,12 +44,9 @@ def shelf() -> Iterator[LocalHub]:
 def crayon(shelf: LocalHub, tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path) -> Iterator[Session]:
     """A function `crayon("publish", ...)` that runs a command in a directory with a tokenizer and its parity report."""
     home = tmp_path_factory.mktemp("home")
-    data = gpt2_like.read_bytes()
-    report = agreeing()
-    report = replace(report, speeds=(), target=replace(report.target, source_digest=sha256(data).hexdigest()))
     (home / "source").mkdir()
-    (home / "source" / "tokenizer.json").write_bytes(data)
-    (home / "parity.json").write_text(report.to_json(), encoding="utf-8")
+    (home / "source" / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
+    report_file(home / "source", home / "parity.json")
     with Session(shelf, home) as session:
         yield session
 
@@ -60,7 +55,7 @@ PUBLISH = ["publish", REPO, "--from", "source", "--report", "parity.json"]
 
 
 def commits(hub: LocalHub) -> int:
-    return len(list(hub.storage.history(REPO, hub.head(REPO)))) if hub.exists(REPO) else 0
+    return len(hub.storage.repository(REPO).commits) if hub.exists(REPO) else 0
 
 
 def is_whole(hub: LocalHub, home: Path) -> None:

@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from crayon_hf.formats import convert, write
+
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
@@ -22,3 +24,10 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module of tokenizers with known defects; child processes can import it, too."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return import_module("parity_stand_in")
+
+
+@pytest.fixture
+def repository(gpt2_like: Path, tmp_path: Path) -> Path:
+    """A directory with a tokenizer.json and its cartridge."""
+    write(convert(gpt2_like), tmp_path / "repository")
+    return tmp_path / "repository"

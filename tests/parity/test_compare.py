@@ -31,14 +31,7 @@ from crayon_hf.parity.inputs.strings import CATEGORIES, generate
 N = len(CATEGORIES) * 6
 
 
-def compare(
-    path: Path,
-    make: Any,
-    mode: Mode = DEFAULT,
-    *,
-    inputs: Any = None,
-    fast: bool = False,
-) -> Result:
+def compare(path: Path, make: Any, mode: Mode = DEFAULT, *, inputs: Any = None, fast: bool = False) -> Result:
     vocabulary = Vocabulary("gpt2", "tokenizers", path)
     ours = make(vocabulary.open_reference())
     paths = FastPaths(ours) if fast else None

@@ -126,27 +126,21 @@ def test_the_command_writes_all_forms(gpt2_like: Path, text: Path, tmp_path: Pat
     ],
 )
 def test_misuse_is_two(
-    gpt2_like: Path, qwen_like: Path, tmp_path: Path, capfd: Any, arguments: list[str], says: str
+    repository: Path, gpt2_like: Path, qwen_like: Path, tmp_path: Path, capfd: Any, arguments: list[str], says: str
 ) -> None:
-    targets = {name: tmp_path / name for name in ("far", "other")}
-    write(convert(gpt2_like), targets["other"])
-    shutil.copy(qwen_like, targets["other"] / "tokenizer.json")
+    far = tmp_path / "far"
+    shutil.copy(qwen_like, repository / "tokenizer.json")
     document = json.loads(gpt2_like.read_bytes())
     document["added_tokens"].append({**document["added_tokens"][0], "id": 1 << 30, "content": "<far>"})
-    targets["far"].mkdir()
-    (targets["far"] / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    far.mkdir()
+    (far / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
     before = _everything(tmp_path)
-    assert says in refused(capfd, *(argument.format(json=gpt2_like, **targets) for argument in arguments))
+    targets = {"json": gpt2_like, "far": far, "other": repository}
+    assert says in refused(capfd, *(argument.format(**targets) for argument in arguments))
     assert _everything(tmp_path) == before
 
 
 # -- certify
-
-
-@pytest.fixture
-def repository(gpt2_like: Path, tmp_path: Path) -> Path:
-    write(convert(gpt2_like), tmp_path / "repository")
-    return tmp_path / "repository"
 
 
 @pytest.mark.parametrize("has_cartridge", [True, False])

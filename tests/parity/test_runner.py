@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from crayon_hf import _core
-from crayon_hf.formats import convert, write
 from crayon_hf.formats.tiktoken import R50K_PATTERN
 from crayon_hf.parity.compare.targets import exported_ranks
 from parity.__main__ import GROUPS, listing
@@ -79,14 +78,13 @@ def test_the_list_has_every_folder(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture
-def targets(tmp_path: Path, gpt2_like: Path) -> dict[str, list[str]]:
+def targets(tmp_path: Path, gpt2_like: Path, repository: Path) -> dict[str, list[str]]:
     """The arguments for each suite: a target, and options."""
     ranks = exported_ranks("own", str(gpt2_like), str(tmp_path))
-    write(convert(gpt2_like), tmp_path / "directory")
     return {
         "tokenizers": [str(gpt2_like)],
         "tiktoken": [str(ranks.path), "--pattern", R50K_PATTERN],
-        "transformers": [str(tmp_path / "directory")],
+        "transformers": [str(repository)],
     }
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from crayon_hf import Tokenizer
-from crayon_hf.formats import convert, write
 from crayon_hf.formats.tiktoken import R50K_PATTERN
 from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.compare.targets import Subject, TargetError, find_target
@@ -23,12 +22,6 @@ def ranks(tmp_path: Path) -> Path:
     path = tmp_path / "own.tiktoken"
     path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens)))
     return path
-
-
-@pytest.fixture
-def repository(tmp_path: Path, gpt2_like: Path) -> Path:
-    write(convert(gpt2_like), tmp_path / "repository")
-    return tmp_path / "repository"
 
 
 def found(target: Path | str, against: str, tmp_path: Path) -> Subject:

@@ -15,9 +15,9 @@ from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import CrayonError, InvalidUtf8Error, UnsupportedError, VocabularyError
+from tests.cartridge.test_compare_source import source_of
 from tests.components import test_models as of_models
 from tests.support import reference_impl
-from tests.support.cartridge_text import NAMES, text_source
 from tests.support.traces import check, greedy_ids, ids_of, pieces_of, replay, traced_ids
 
 ALPHABETS = ([b"a", b"b"], [b"a", b"b", b"c", b" "], [b"\x00", b"\xff", b"\xe4", b"\xb8", b"\xad"])
@@ -35,10 +35,7 @@ TEXTS = reference_impl.texts_of(WORDS)
 )
 def engine(request: pytest.FixtureRequest) -> _core.Engine:
     """An engine of each kind of vocabulary in turn."""
-    if request.param in NAMES:
-        return reference_impl.open_engine(text_source(request.param).decode())
-    path: Path = request.getfixturevalue(request.param)
-    return reference_impl.open_engine(path.read_text(encoding="utf-8"))
+    return reference_impl.open_engine(source_of(request, request.param).decode())
 
 
 def test_texts(engine: _core.Engine) -> None:
