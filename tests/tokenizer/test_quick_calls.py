@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tokenizers
 from tokenizers import AddedToken
@@ -22,11 +23,15 @@ from crayon_hf import Tokenizer
 from tests.support.child import said_by
 from tests.support.stand_in_cases import outcome as outcome_of
 
+WORDS = np.array(["a", "fox"], dtype=object)
 VALUES: list[Any] = [
     *(None, True, False, 0, 1, 2, 5, 7, 8, 9, 16, -1, 1.0, 1.5, 10**6, 2**31, 2**32 - 1, 2**32, 2**33, 2**40, 2**63),
     *(2**64 - 1, 2**64, 2**70, "", "a", "a b", "8", "é", "é" * 3000, "\ud800", "<|endoftext|>", "none such", "<p>"),
     *(b"a", b"", [-1], ["a"], ["a", "b"], [True], range(5, 900), [], [5, 6], (5, 6), [5, 10**6], [2**32]),
-    *("left", "right", "up", "only_first", "only_second", "longest_first"),
+    *("left", "right", "up", "only_first", "only_second", "longest_first", {"a": 1}, ("a",), [b"a"], ["ok", 5]),
+    *(WORDS, [WORDS], [(WORDS, ["x"])], np.array(["a", "fox"]), np.array([["a"], ["b"]]), [["a", np.str_("b")]]),
+    *(np.array([]), np.array([1, 2]), np.int64(1), [np.int64(1)], range(2), (1,), [[5]], [[5, 6], [7]], [[]]),
+    *([("a", "b")], [np.array(["a", "b", "c"])], [["a", "b", "c"]], [["a", "b"]], [True, "a"], "ab", ["\ud800"]),
 ]
 METHODS: dict[str, tuple[tuple[Any, ...], str]] = {
     "encode": (("a b",), "sequence pair is_pretokenized add_special_tokens"),
@@ -37,10 +42,16 @@ METHODS: dict[str, tuple[tuple[Any, ...], str]] = {
     "num_special_tokens_to_add": ((), "is_pair"),
     "enable_truncation": ((8,), "max_length stride strategy direction"),
     "enable_padding": ((), "length max_length pad_to_multiple_of pad_id pad_type_id pad_token direction"),
+    "encode_batch": ((["a b"],), "input is_pretokenized add_special_tokens"),
+    "decode_batch": (([[5, 6]],), "sequences skip_special_tokens"),
+    "add_tokens": ((), "tokens"),
+    "from_buffer": ((), "buffer"),
+    "post_process": ((), "encoding"),
+    "to_str": ((), "pretty"),
     "no_truncation": ((), ""),
     "no_padding": ((), ""),
 }
-"""The methods in C++, each with arguments that it needs and the names of its parameters."""
+"""The methods in C++ and a few others, each with arguments that it needs and the names of its parameters."""
 
 
 def calls_of(name: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -48,15 +59,17 @@ def calls_of(name: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     needed, parameters = METHODS[name]
     yield (), {}
     for value in VALUES:
-        if name == "decode" and isinstance(value, bytes):
-            continue  # the library reads bytes as ids
+        if name in ("decode", "decode_batch", "encode_batch") and repr(value) in ("''", "b''", "b'a'", "[b'a']"):
+            continue  # the library reads bytes as ids or as a batch, and refuses only empty text
         yield (value,), {}
         yield (*needed, value), {}
         for parameter in (*parameters.split(), "other"):
             yield needed, {parameter: value}
             yield (), {parameter: value}
+    if name == "encode_batch":
+        yield from (((batch, True), {}) for batch in ([WORDS], [(WORDS, ["x"])], [[]], [["a", "b"]]))
     if name == "encode":
-        yield from (((["a", "b"], None, split), {}) for split in (True, False, 1))
+        yield from (((words, None, split), {}) for words in (["a", "b"], WORDS) for split in (True, False, 1))
         yield from ((("a b", None, False, special), {}) for special in (True, False, 1, None))
         yield ("a b", None, False, True, 1), {}
 
