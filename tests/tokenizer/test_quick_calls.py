@@ -55,7 +55,7 @@ METHODS: dict[str, tuple[tuple[Any, ...], str]] = {
 
 
 def calls_of(name: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Calls of a method with each value in the place of each argument, and without arguments."""
+    """Calls of a method with each value for each argument, and without arguments."""
     needed, parameters = METHODS[name]
     yield (), {}
     for value in VALUES:
