@@ -23,7 +23,7 @@ def hostile(count: int, seed: int) -> list[str]:
 
 
 def count_exported(sources: Iterable[tuple[Converted, list[str]]], check: Callable[[Converted, list[str]], Any]) -> int:
-    """Check each source with its texts, and return the number of those that the format can express."""
+    """Check each source that the format can express with its texts, and return the number of such sources."""
     count = 0
     for source, texts in sources:
         with contextlib.suppress(UnsupportedError):

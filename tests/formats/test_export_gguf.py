@@ -12,6 +12,7 @@ from typing import Any
 
 import gguf
 import pytest
+from tokenizers import processors
 
 from crayon_hf import Tokenizer, UnsupportedError, _core
 from crayon_hf.formats import convert
@@ -25,6 +26,7 @@ from parity.llama_cpp.made import made, texts_for, write
 from parity.llama_cpp.plain import Plain, Vocabulary
 from tests.formats.export_samples import PREFIXED, converted_of, count_exported, hostile, random_sources
 from tests.support.random_tokenizers import BYTES, ESCAPED, SPACE
+from tests.support.reference_impl import component
 from tests.support.sampling import sampled
 
 _PLAIN = f"é日\u0301{SPACE}"
@@ -74,12 +76,10 @@ def test_byte_level(name: str, request: pytest.FixtureRequest, tmp_path: Path) -
     assert to_gguf(Tokenizer.from_file(request.getfixturevalue(name))) == made
     fields = gguf.GGUFReader(path).fields
     assert fields["tokenizer.ggml.model"].contents() == "gpt2"
-    document = json.loads(source.tokenizer_json)
-    assert (
-        fields["tokenizer.ggml.tokens"].contents()[:300]
-        == sorted(document["model"]["vocab"], key=document["model"]["vocab"].__getitem__)[:300]
-    )
-    assert fields["tokenizer.ggml.merges"].contents() == [" ".join(pair) for pair in document["model"]["merges"]]
+    model = json.loads(source.tokenizer_json)["model"]
+    first = sorted(model["vocab"], key=model["vocab"].__getitem__)[:300]
+    assert fields["tokenizer.ggml.tokens"].contents()[:300] == first
+    assert fields["tokenizer.ggml.merges"].contents() == [" ".join(pair) for pair in model["merges"]]
 
 
 def test_what_comes_before_byte_level(qwen_like: Path) -> None:
@@ -158,10 +158,9 @@ def cuts(*steps: dict[str, Any]) -> dict[str, Any]:
 
 
 def around(before: int, after: int) -> dict[str, Any]:
-    special = {"SpecialToken": {"id": "<x>", "type_id": 0}}
-    single = [*[special] * before, {"Sequence": {"id": "A", "type_id": 0}}, *[special] * after]
-    tokens = {"<x>": {"id": "<x>", "ids": [256], "tokens": ["<x>"]}}
-    return {"type": "TemplateProcessing", "single": single, "pair": single * 2, "special_tokens": tokens}
+    single = " ".join([*["<x>"] * before, "$A", *["<x>"] * after])
+    part: dict[str, Any] = component(processors.TemplateProcessing(single, f"{single} $B", [("<x>", 256)]))
+    return part
 
 
 X = added_token(256, "<x>")

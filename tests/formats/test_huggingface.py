@@ -118,13 +118,11 @@ def check(path: Path) -> None:
     converted = convert(path)
     assert converted.reference == "tokenizers"
     assert converted.tokenizer_json.decode() == stock.backend_tokenizer.to_str(pretty=True)
-    assert converted.config["tokenizer_class"] == json.loads((path / "tokenizer_config.json").read_text())[
-        "tokenizer_class"
-    ].removesuffix("Fast")
+    config = json.loads((path / "tokenizer_config.json").read_text())
+    assert converted.config["tokenizer_class"] == config["tokenizer_class"].removesuffix("Fast")
     # Written files open as the same tokenizer, including named tokens.
-    again = directory(
-        path.parent / "again", {"tokenizer.json": converted.tokenizer_json}, tokenizer_config=converted.config
-    )
+    written = {"tokenizer.json": converted.tokenizer_json}
+    again = directory(path.parent / "again", written, tokenizer_config=converted.config)
     opened = AutoTokenizer.from_pretrained(again)
     assert opened.backend_tokenizer.to_str() == stock.backend_tokenizer.to_str()
     assert opened.special_tokens_map == stock.special_tokens_map

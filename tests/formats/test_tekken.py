@@ -47,13 +47,8 @@ def test_ids_and_texts_are_those_of_tiktoken(ranks: dict[bytes, int]) -> None:
         assert ours.decode(ids) == text
     ours.encode_special_tokens = False
     assert ours.encode("<s>").ids == [1]
-    assert [ours.id_to_token(id) for id in (0, 1, 2, 20, 29)] == [
-        "<unk>",
-        "<s>",
-        "</s>",
-        "<SPECIAL_20>",
-        "<SPECIAL_29>",
-    ]
+    named = {0: "<unk>", 1: "<s>", 2: "</s>", 20: "<SPECIAL_20>", 29: "<SPECIAL_29>"}
+    assert {id: ours.id_to_token(id) for id in named} == named
     assert ours.decode([1, 29]) == ""
     assert converted.config["bos_token"] == "<s>"
 

@@ -34,7 +34,7 @@ def child(
 
 
 def said_by(code: str, *arguments: object, lines: bytes = b"", path: object = "", **environment: str) -> str:
-    """What Python code prints in another process. The code must succeed."""
+    """Run Python code, which must succeed, in another process, and return its output."""
     done = child(code, *arguments, lines=lines, path=path, **environment)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode().strip()

@@ -7,7 +7,10 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from tokenizers import processors
+
 from crayon_hf.tokenizer_json.parts import BPE, added_token, whole_document
+from tests.support.reference_impl import component
 
 SPACE = "\u2581"
 LETTERS = "abcdxy"
@@ -113,13 +116,8 @@ class RandomDocument:
                 flags |= {"special": text in SPECIAL, "normalized": self._chance(0.1)}
                 added.append(added_token(len(known) + len(added) - 3, text, **flags))
         if self._chance(0.4):
-            specials = {name: {"id": name, "ids": [known[name]], "tokens": [name]} for name in ("<s>", "</s>")}
-            single: list[Any] = [{"Sequence": {"id": "A", "type_id": 0}}]
-            if self._chance(0.7):
-                single.insert(0, {"SpecialToken": {"id": "<s>", "type_id": 0}})
-            if self._chance(0.5):
-                single.append({"SpecialToken": {"id": "</s>", "type_id": 0}})
-            pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}]
-            template = {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": specials}
+            single = f"{'<s> ' * self._chance(0.7)}$A{' </s>' * self._chance(0.5)}"
+            ends = [(name, known[name]) for name in ("<s>", "</s>")]
+            template = component(processors.TemplateProcessing(single, f"{single} $B:1", ends))
             parts["post_processor"] = template
         return whole_document(model, added_tokens=added, **parts)
