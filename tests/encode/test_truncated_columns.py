@@ -12,8 +12,6 @@ from crayon_hf import _core
 from tests.support import reference_impl
 from tests.support.stand_in_cases import trained
 
-cpu = reference_impl.cpu
-
 LARGE = 40_000
 STRATEGIES = ("longest_first", "only_first", "only_second")
 

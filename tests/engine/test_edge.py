@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from tests.encode.test_threads import ragged, vocabulary
@@ -31,18 +30,8 @@ ALPHABETS = {
 
 
 @cache
-def source(name: str) -> str:
-    return vocabulary(1) if name == "byte level" else text_source(name).decode()
-
-
-@cache
-def engine_of(name: str) -> _core.Engine:
-    return reference_impl.open_engine(source(name))
-
-
-@cache
-def reference_of(name: str) -> Tokenizer:
-    return Tokenizer.from_str(source(name))
+def opened(name: str) -> reference_impl.Both:
+    return reference_impl.Both(vocabulary(1) if name == "byte level" else text_source(name).decode())
 
 
 def fresh(text: str) -> str:
@@ -55,9 +44,9 @@ def fresh(text: str) -> str:
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(st.one_of(st.text(max_size=40), *(st.text(a, max_size=60) for a in ALPHABETS.values()))))
 def test_small_texts(name: str, texts: list[str]) -> None:
-    engine = engine_of(name)
+    engine = opened(name).engine
     try:
-        want = [e.ids for e in reference_of(name).encode_batch(texts)]
+        want = [e.ids for e in opened(name).reference.encode_batch(texts)]
     except Exception:
         return  # the tokenizer cannot encode this text
     for threads in (1, 2):
@@ -90,7 +79,7 @@ OPTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("name", ["byte level", "llama_like", "bert_like", "t5_like"])
 @pytest.mark.parametrize("kind", ["ASCII", "UCS-4"])
 def test_huge_texts(name: str, kind: str) -> None:
-    engine, text = engine_of(name), huge(kind)
+    engine, text = opened(name).engine, huge(kind)
     want = engine.encode_ids(text.encode())  # not cut
     for threads in (1, 2):
         assert ragged(engine, ["a b", fresh(text), "", fresh(text)[:1000]], threads)[1] == want
@@ -109,12 +98,12 @@ def test_huge_texts(name: str, kind: str) -> None:
 
 def test_a_huge_text_is_encoded_as_by_the_reference() -> None:
     text = huge("UCS-4")
-    (got,) = engine_of("byte level").encode_batch([text], threads=2)
-    reference_impl.assert_same(got, reference_of("byte level").encode(text), "a huge text")
+    (got,) = opened("byte level").engine.encode_batch([text], threads=2)
+    reference_impl.assert_same(got, opened("byte level").reference.encode(text), "a huge text")
 
 
 def test_no_place_to_cut() -> None:
-    engine = engine_of("byte level")
+    engine = opened("byte level").engine
     for text in ("a" * 700_000, "1" * 700_000, " " * 700_000, "\u00e9" * 700_000):
         assert ragged(engine, [fresh(text)], 2) == [engine.encode_ids(text.encode())]
 
@@ -147,7 +136,7 @@ def test_lone_surrogates(flavor: str) -> None:
 @settings(max_examples=30, deadline=None)
 @given(text=st.text(max_size=40), special=st.booleans(), as_text=st.booleans())
 def test_encodings_that_wait(name: str, text: str, special: bool, as_text: bool) -> None:
-    engine, reference = engine_of(name), reference_of(name)
+    engine, reference = opened(name).engine, opened(name).reference
     reference.encode_special_tokens = as_text
     try:
         want = reference.encode(text, add_special_tokens=special)
@@ -178,13 +167,13 @@ def test_garbage_collections_that_encode(far: bool) -> None:
 
     With `far` the ids are above those of any vocabulary, for which no ints are cached: another code path.
     """
-    engine = engine_of("byte level")
+    engine = opened("byte level").engine
     if far:
         token = {"id": "far", "ids": [5_000_000], "tokens": ["far"]}
         text_part = {"Sequence": {"id": "A", "type_id": 0}}
         single = [text_part, {"SpecialToken": {"id": "far", "type_id": 0}}]
         template = {"type": "TemplateProcessing", "single": single, "pair": single, "special_tokens": {"far": token}}
-        engine = reference_impl.open_engine(json.loads(source("byte level")) | {"post_processor": template})
+        engine = reference_impl.open_engine(json.loads(vocabulary(1)) | {"post_processor": template})
     text, other = "crayon box 12", "other words, and more of them " * 9
     how = (None, False, True, False, None, None)
     want, encodings = engine.encode_ids(text), [engine.encode(text, *how) for _ in range(300)]

@@ -311,10 +311,9 @@ def both(request: pytest.FixtureRequest, cpu: str) -> reference_impl.Both:
     tokens = [b"ab", b" ab", b"a\xc3", b"\xa9 ", b"  a", b"b a", b"'ll", b"\xe4\xb8", b" 12", b"\r\n\n"]
     document = word_piece(tokens) | SHAPES[request.param]
     document["model"]["vocab"] |= {"": 300, "中": 301, "a b": 302, "[hole before]": 310}
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
     document["added_tokens"] = [
-        {"id": 256, "content": "ab"} | flags | {"special": True},
-        {"id": 311, "content": "<m>"} | flags | {"rstrip": True, "normalized": True},
+        {"id": 256, "content": "ab"} | NO_FLAGS | {"special": True},
+        {"id": 311, "content": "<m>"} | NO_FLAGS | {"rstrip": True, "normalized": True},
     ]
     document["post_processor"] = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}
     return reference_impl.Both(document)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import threading
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,6 +13,7 @@ import pytest
 
 import crayon_hf
 from crayon_hf import _core
+from tests.encode.test_threads import in_threads
 from tests.support import reference_impl
 from tests.support.stand_in_cases import trained
 
@@ -107,20 +107,11 @@ def test_many_threads_share_the_slots(engine: _core.Engine) -> None:
     batch = texts(size=5000)
     flat, splits = engine.encode_ragged(batch, threads=1)
     want = [flat[a:b].tolist() for a, b in pairwise(splits)]
-    wrong = []
-    barrier = threading.Barrier(100)
 
-    def work() -> None:
-        barrier.wait()
-        if engine.encode_lists(batch * 20, threads=2) != want * 20:
-            wrong.append(1)
+    def work(_: int) -> None:
+        assert engine.encode_lists(batch * 20, threads=2) == want * 20
 
-    workers = [threading.Thread(target=work) for _ in range(100)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not wrong
+    in_threads(100, work)
     assert _core.working_memory()["scratches"] <= 64
 
 

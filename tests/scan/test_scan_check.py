@@ -62,44 +62,25 @@ def need(*programs: str) -> None:
             pytest.skip(f"{program} is not installed")
 
 
-@pytest.fixture
-def mixed(tmp_path: Path) -> Path:
-    path = tmp_path / "mixed.txt"
-    path.write_text(MIXED * 60)
-    return path
+MACHINES = [
+    pytest.param("g++", [], ["--texts", "4000", "--every", "3"], [], id="this machine", marks=pytest.mark.slow),
+    pytest.param(AARCH64[0], [AARCH64[1]], ["--texts", "600", "--every", "61"], ["3000"], id="AArch64, emulated"),
+]
 
 
-@pytest.mark.slow
-def test_scanners_of_this_machine(mixed: Path) -> None:
-    need("g++")
-    program = build("g++", "scan_check")
-    ran = subprocess.run([program, "--texts", "4000", "--every", "3", mixed], capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert ran.stdout.startswith("levels: scalar")
-
-
-@pytest.mark.slow
-def test_writers_of_this_machine() -> None:
-    need("g++")
-    ran = subprocess.run([build("g++", "utf8_check")], capture_output=True, text=True)
-    assert (ran.returncode, ran.stdout[-14:]) == (0, "0 differences\n"), ran.stdout + ran.stderr
-
-
-def test_writers_of_aarch64_under_an_emulator() -> None:
-    need(*AARCH64)
-    program = build(AARCH64[0], "utf8_check")
-    ran = subprocess.run([AARCH64[1], program, "3000"], capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert ran.stdout == "levels: scalar neon; 0 differences\n"
-
-
-def test_scanners_of_aarch64_under_an_emulator(mixed: Path) -> None:
-    need(*AARCH64)
-    program = build(AARCH64[0], "scan_check")
-    command = [AARCH64[1], program, "--texts", "600", "--every", "61", mixed]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert ran.stdout == "levels: scalar neon; 0 differences\n"
+@pytest.mark.parametrize(("compiler", "emulator", "of_scanners", "of_writers"), MACHINES)
+def test_scanners_and_writers(
+    compiler: str, emulator: list[str], of_scanners: list[str], of_writers: list[str], tmp_path: Path
+) -> None:
+    need(compiler, *emulator)
+    mixed = tmp_path / "mixed.txt"
+    mixed.write_text(MIXED * 60)
+    for name, arguments in zip(PROGRAMS, ([*of_scanners, str(mixed)], of_writers), strict=True):
+        command = [*emulator, str(build(compiler, name)), *arguments]
+        ran = subprocess.run(command, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert ran.stdout.startswith("levels: scalar neon" if emulator else "levels: scalar")
+        assert ran.stdout.endswith("; 0 differences\n")
 
 
 def main() -> int:

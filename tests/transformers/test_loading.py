@@ -301,11 +301,7 @@ def test_installed_decode_stream(repository: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("imports", ["import crayon_hf, transformers", "import transformers, crayon_hf"])
 def test_registered_name(repositories: dict[str, Path], tmp_path: Path, imports: str) -> None:
-    directory = tmp_path / "named"
-    shutil.copytree(repositories["byte_level"], directory)
-    config = json.loads((directory / "tokenizer_config.json").read_text())
-    config["tokenizer_class"] = "CrayonTokenizerFast"
-    (directory / "tokenizer_config.json").write_text(json.dumps(config))
+    directory = plain_repository(tmp_path / "named", repositories, tokenizer_class="CrayonTokenizerFast")
     program = (
         f"{imports}\n"
         "import sys\n"

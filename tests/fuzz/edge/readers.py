@@ -25,19 +25,8 @@ from crayon_hf.formats import tiktoken as rank_files
 from crayon_hf.formats.repository import opened_cartridge
 from crayon_hf.parity.compare.records import Mode, Outcome
 from crayon_hf.tokenizer_state.state import TokenizerState
-from tests.fuzz.edge.judging import (
-    MOST_IDS,
-    PROBES,
-    Defect,
-    by_chance,
-    compare,
-    converted,
-    directory,
-    dumped,
-    is_for_the_library,
-    judge_document,
-    reference_of,
-)
+from tests.fuzz.edge import judging
+from tests.fuzz.edge.judging import PROBES, Defect, converted, directory, dumped, judge_document
 from tests.fuzz.edge.mutating import SEPARATOR, json_document, text_of
 
 PATTERNS = (rank_files.R50K_PATTERN, rank_files.CL100K_PATTERN, rank_files.O200K_PATTERN)
@@ -177,19 +166,19 @@ def tokenizer_json(data: bytes) -> None:
             ours: Any = crayon_hf.Tokenizer.from_buffer(document)
         except crayon_hf.CrayonError as error:
             ours = Outcome.of_error(error)
-    if _counts_up(document) or by_chance(document):
+    if _counts_up(document) or judging.by_chance(document):
         return
-    reference = reference_of(document)
+    reference = judging.reference_of(document)
     if isinstance(reference, Outcome):
         if not isinstance(ours, Outcome) and reference.error[0] != "PanicException":
             raise Defect(f"only the reference refuses it: {reference.error[0]}: {reference.message}")
     elif isinstance(ours, Outcome):
-        if not is_for_the_library(ours):
+        if not judging.is_for_the_library(ours):
             raise Defect(f"only ours refuses it: {ours.error[0]}: {ours.message}")
     else:
         texts = [text_of(said), *PROBES] if said else list(PROBES)
-        compare(ours, reference, [(text,) for text in texts])
-        compare(ours, reference, [(texts[0], texts[-1])], Mode(add_special_tokens=False), fast=False)
+        judging.compare(ours, reference, [(text,) for text in texts])
+        judging.compare(ours, reference, [(texts[0], texts[-1])], Mode(add_special_tokens=False), fast=False)
 
 
 def mutate_first_part(data: bytes, rng: Random) -> bytes | None:
@@ -205,7 +194,7 @@ def _counts_up(document: bytes) -> bool:
         numbers = [int(digits) for digits in _numbers(json.loads(document))]
     except (ValueError, RecursionError, OverflowError):
         return False
-    return max(numbers, default=0) > MOST_IDS
+    return max(numbers, default=0) > judging.MOST_IDS
 
 
 def _numbers(value: Any) -> Iterator[Any]:
