@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter
 from crayon_hf.corpora.formats.groups import Groups
 from crayon_hf.corpora.formats.output import Output
 from crayon_hf.util.extras import needed
@@ -121,10 +121,6 @@ class _Columnar(Format):
 
     limits: tuple[int, int]
     """The most documents and tokens in a group."""
-
-    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """int32."""
-        return np.dtype("<i4")
 
     def files(self, prefix: str) -> list[str]:
         return [f"{prefix}.{self.name}"]

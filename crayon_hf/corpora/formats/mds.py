@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.base import Format, ShardWriter
 from crayon_hf.corpora.formats.groups import Groups
 from crayon_hf.corpora.formats.output import named
 from crayon_hf.util.files import sync_directory
@@ -113,10 +113,6 @@ class Mds(Format):
     def __init__(self, size_limit: int = 1 << 26) -> None:
         """`size_limit` is that of a file in bytes, as for ``MDSWriter``. A file of one document may be larger."""
         self.size_limit = size_limit
-
-    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """int32."""
-        return np.dtype("<i4")
 
     def files(self, prefix: str) -> list[str]:
         return [prefix]
