@@ -99,8 +99,8 @@ class _Writer(ShardWriter):
             self._write_group(*self._groups.rest())
         self._writer.close()
 
-    def _write_group(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
-        columns = [list_array(ids, np.concatenate([[0], np.cumsum(lengths)]))]
+    def _write_group(self, ids: list[npt.NDArray[Any]], lengths: npt.NDArray[np.int64]) -> None:
+        columns = [list_array(np.concatenate(ids), np.concatenate([[0], np.cumsum(lengths)]))]
         if len(self.columns) > 1:
             pieces = np.concatenate(self._pieces)
             ends = np.cumsum(pieces).searchsorted(np.cumsum(lengths)) + 1  # the end of each sequence, in pieces
