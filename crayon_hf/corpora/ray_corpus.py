@@ -23,6 +23,7 @@ from crayon_hf.corpora.job.shard import ShardSummary
 from crayon_hf.corpora.ray_data import cpus, fetched
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util.extras import need
+from crayon_hf.util.wording import first_line
 
 if TYPE_CHECKING:
     import ray
@@ -104,7 +105,7 @@ def _on_ray(
                 except RayTaskError as error:
                     result = Failure("error", f"task {task.name}: {error.cause}")
                 except RayError as error:  # the worker or node was lost, or ran out of memory
-                    result = Failure("died", f"task {task.name}: {_first_line(error)}")
+                    result = Failure("died", f"task {task.name}: {first_line(error)}")
                     if begun[task.name] < tries:
                         print(f"crayon-hf: warning: {result.message}; trying again", file=sys.stderr)
                         waiting.appendleft(task)
@@ -120,8 +121,3 @@ def _on_ray(
 def _run(task: Task, work: Work, parcels: list[ray.ObjectRef]) -> ShardSummary | Failure:
     """Run one task. This is the function that Ray calls in a worker."""
     return do_sent(task, work, fetched(parcels), cpus())
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__

@@ -44,3 +44,13 @@ def error_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__
+
+
+def first_line(error: BaseException) -> str:
+    r"""Return the class of an error and the first line of its message.
+
+    >>> first_line(ValueError("one\ntwo"))
+    'ValueError: one'
+    """
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__

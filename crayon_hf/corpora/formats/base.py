@@ -66,9 +66,9 @@ class Format(ABC):
     """The name of a file that describes all shards of a directory, if the format has one."""
     _writer: type[ShardWriter]
 
-    @abstractmethod
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """The dtype of the ids in the files, chosen like the format's own tool."""
+        """The dtype of the ids in the files, chosen like the format's own tool: int32, unless a format overrides it."""
+        return np.dtype("<i4")
 
     def check(self, vocabulary: Vocabulary) -> None:
         """Raise FormatError if the dtype cannot hold all ids of the vocabulary. `open` calls this, too."""

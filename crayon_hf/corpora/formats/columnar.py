@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter
 from crayon_hf.corpora.formats.groups import Groups
 from crayon_hf.corpora.formats.output import Output
 from crayon_hf.util.extras import needed
@@ -99,8 +99,8 @@ class _Writer(ShardWriter):
             self._write_group(*self._groups.rest())
         self._writer.close()
 
-    def _write_group(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
-        columns = [list_array(ids, np.concatenate([[0], np.cumsum(lengths)]))]
+    def _write_group(self, ids: list[npt.NDArray[Any]], lengths: npt.NDArray[np.int64]) -> None:
+        columns = [list_array(np.concatenate(ids), np.concatenate([[0], np.cumsum(lengths)]))]
         if len(self.columns) > 1:
             pieces = np.concatenate(self._pieces)
             ends = np.cumsum(pieces).searchsorted(np.cumsum(lengths)) + 1  # the end of each sequence, in pieces
@@ -121,10 +121,6 @@ class _Columnar(Format):
 
     limits: tuple[int, int]
     """The most documents and tokens in a group."""
-
-    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """int32."""
-        return np.dtype("<i4")
 
     def files(self, prefix: str) -> list[str]:
         return [f"{prefix}.{self.name}"]

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Group = tuple[list[npt.NDArray[Any]], npt.NDArray[np.int64]]
+"""The ids of some documents, in parts that are views of the added arrays, and the length of each document."""
+
 
 class Groups:
     """Gathers documents into groups of at most `rows` documents and `size` tokens. A longer document is alone."""
@@ -20,8 +23,8 @@ class Groups:
 
     def add(
         self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64] | None = None
-    ) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
-        """Add documents and yield the groups that are full, as ids and lengths of documents.
+    ) -> Iterator[Group]:
+        """Add documents and yield the groups that are full.
 
         `sizes` are the sizes of the documents if `size` limits something else than tokens.
         """
@@ -45,12 +48,12 @@ class Groups:
         if self._ids:  # the caller may reuse the array
             self._ids[-1] = self._ids[-1].copy()
 
-    def rest(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    def rest(self) -> Group:
         """Take the group that is not full, and begin an empty one."""
         ids, lengths = self._ids, self._lengths
         self._ids, self._lengths = [], []
         self._rows = self._size = 0
-        return np.concatenate(ids), np.concatenate(lengths)
+        return ids, np.concatenate(lengths)
 
     def __len__(self) -> int:
         """Documents in the group that is not full."""

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.base import Format, ShardWriter
 from crayon_hf.corpora.formats.groups import Groups
 from crayon_hf.corpora.formats.output import named
 from crayon_hf.util.files import sync_directory
@@ -62,17 +62,17 @@ class _Writer(ShardWriter):
         self._groups = Groups(1 << 32, self._most)
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        sizes = _sizes(lengths) + 4  # 4 bytes for its offset
-        if not self.documents and len(sizes) and sizes[0] > self._most:
-            self._flush(ids[:0], lengths[:0])  # an empty file if the very first sample is too large, like MDSWriter
-        for group in self._groups.add(ids, lengths, sizes):
+        sizes = _sizes(lengths)
+        if not self.documents and len(sizes) and sizes[0] + 4 > self._most:
+            self._flush([], sizes[:0])  # an empty file if the very first sample is too large, like MDSWriter
+        for group in self._groups.add(_encode(ids, lengths), sizes, sizes + 4):  # 4 bytes for each offset
             self._flush(*group)
 
-    def _flush(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
-        count = len(lengths)
-        offsets = np.concatenate([[0], np.cumsum(_sizes(lengths))]) + 4 + 4 * (count + 1) + len(self._config_bytes)
+    def _flush(self, samples: list[npt.NDArray[np.uint8]], sizes: npt.NDArray[np.int64]) -> None:
+        count = len(sizes)
+        offsets = np.concatenate([[0], np.cumsum(sizes)]) + 4 + 4 * (count + 1) + len(self._config_bytes)
         name = f"shard.{len(self._shards):05}.mds"
-        parts = [np.uint32(count).tobytes(), offsets.astype("<u4"), self._config_bytes, _encode(ids, lengths)]
+        parts = [np.uint32(count).tobytes(), offsets.astype("<u4"), self._config_bytes, *samples]
         raw = {"basename": name, "bytes": self._write_file(name, parts), "hashes": {}}
         self._shards.append({**self._config, "raw_data": raw, "samples": count, "zip_data": None})
 
@@ -113,10 +113,6 @@ class Mds(Format):
     def __init__(self, size_limit: int = 1 << 26) -> None:
         """`size_limit` is that of a file in bytes, as for ``MDSWriter``. A file of one document may be larger."""
         self.size_limit = size_limit
-
-    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """int32."""
-        return np.dtype("<i4")
 
     def files(self, prefix: str) -> list[str]:
         return [prefix]

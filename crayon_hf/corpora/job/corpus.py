@@ -32,7 +32,7 @@ from crayon_hf.corpora.job.options import BATCH_BYTES, CorpusOptions, Options, p
 from crayon_hf.corpora.job.pool import run_here
 from crayon_hf.corpora.job.progress import JobProgress, Report
 from crayon_hf.corpora.job.shard import ShardSummary, changed_shard, inputs_of, state_path
-from crayon_hf.corpora.job.state import Counts, State, load, refuse_taken, shard_files
+from crayon_hf.corpora.job.state import JOB, PLACE, Counts, State, load, refuse_taken, shard_files
 from crayon_hf.corpora.job.summary import SCHEMA, Summary, sequences_of
 from crayon_hf.errors import CorpusError, CrayonError, JobError
 from crayon_hf.text_readers.documents import InputFile
@@ -267,7 +267,7 @@ class _Job:
         if any(state is not None and state.done for state in map(self._state, changed)):
             return False
         if now != before:
-            self._directory.go_on(now)
+            self._directory.place_file(os.path.join(PLACE, JOB), [json.dumps(now).encode()])
         self._request, self._tasks = now, tasks
         return True
 

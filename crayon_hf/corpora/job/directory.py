@@ -122,10 +122,6 @@ class Directory:
         except FileNotFoundError:  # another process of the same job has just tidied up
             return False
 
-    def go_on(self, request: dict[str, Any]) -> None:
-        """Replace the job file by the request of a job that resumes it."""
-        self._storage.place(os.path.join(self.place, JOB), [json.dumps(request).encode()])
-
     def clear(self) -> None:
         """Remove an earlier job's files. States and manifest come last, so another run can continue the removal."""
         remove_files(self.path, self.belongings())

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from crayon_hf.corpora.storage import stopping
 from crayon_hf.errors import CrayonError, StoreCredentialsError, StoreError
+from crayon_hf.util.wording import first_line
 
 Result = TypeVar("Result")
 
@@ -63,11 +64,11 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
                 raise FileNotFoundError(errno.ENOENT, "not there", address) from error
             if kind == "credentials":
                 raise StoreCredentialsError(
-                    f"{address}: the store rejects the credentials ({_said(error)}): renew them, then run it "
+                    f"{address}: the store rejects the credentials ({first_line(error)}): renew them, then run it "
                     "again to continue"
                 ) from error
             if kind == "refused":
-                raise StoreError(f"{address}: the store refuses: {_said(error)}") from error
+                raise StoreError(f"{address}: the store refuses: {first_line(error)}") from error
             raise _Again(error) from error
 
     def is_enough(state: Any) -> bool:
@@ -86,10 +87,10 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
         last, tries = error.last_attempt.exception(), error.last_attempt.attempt_number
     assert isinstance(last, _Again)
     if _kind(last.error) == "gone":
-        raise StoreError(f"{address}: bucket or container not found ({_said(last.error)})") from last.error
+        raise StoreError(f"{address}: bucket or container not found ({first_line(last.error)})") from last.error
     raise StoreError(
-        f"{address}: {tries} tries failed, the last one with: {_said(last.error)}: run it again to continue; finished "
-        "work is kept"
+        f"{address}: {tries} tries failed, the last one with: {first_line(last.error)}: run it again to continue; "
+        "finished work is kept"
     ) from last.error
 
 
@@ -144,8 +145,3 @@ def _status(error: BaseException) -> int:
     else:  # requests and httpx; azure, aiohttp and gcsfs
         found = [getattr(response, "status_code", None), *(getattr(error, name, None) for name in _STATUSES)]
     return next((int(each) for each in found if str(each).isdecimal() and int(each)), 0)
-
-
-def _said(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__

@@ -76,12 +76,13 @@ def test_groups(lengths: list[int], cuts: list[int], rows: int, tokens: int) -> 
         part = np.array(lengths[start:end], np.int64)
         ids = np.arange(position, position + part.sum())
         position += len(ids)
-        got += list(waiting.add(ids, part))
+        got += [(np.concatenate(parts).tolist(), sizes) for parts, sizes in waiting.add(ids, part)]
         ids[:] = -1
     if len(waiting):
-        got.append(waiting.rest())
+        parts, sizes = waiting.rest()
+        got.append((np.concatenate(parts).tolist(), sizes))
     assert [sizes.tolist() for _, sizes in got] == [group for group in expected if group]
-    assert [number for ids, _ in got for number in ids.tolist()] == list(range(sum(lengths)))
+    assert [number for ids, _ in got for number in ids] == list(range(sum(lengths)))
 
 
 @every_format
