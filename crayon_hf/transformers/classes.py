@@ -45,6 +45,14 @@ class CrayonMeta(type):
             tokenizer.__dict__.pop("_crayon_building", None)
         return convert_backend(tokenizer, keep=is_building())
 
+    def __eq__(cls, other: object) -> bool:
+        """Whether `other` is this class or its stock class, with which programs compare ``type(tokenizer)``."""
+        return other is cls or (other is not None and other is cls.__dict__.get("_crayon_stock"))
+
+    def __hash__(cls) -> int:
+        stock = cls.__dict__.get("_crayon_stock")
+        return type.__hash__(cls) if stock is None else hash(stock)
+
     def __repr__(cls) -> str:
         stock = cls.__dict__.get("_crayon_stock")
         name = f"{cls.__module__}.{cls.__qualname__}"

@@ -44,6 +44,10 @@ def test_the_class_is_that_of_transformers(pair: tuple[Any, Any]) -> None:
     assert isinstance(ours, crayon_hf.CrayonTokenizerFast)
     assert type(ours).__name__ == type(stock).__name__
     assert type(ours).__module__ == type(stock).__module__
+    assert type(ours) in [type(stock)]
+    assert type(stock) in [type(ours)]
+    assert type(ours) in {type(stock)}
+    assert type(ours) not in [crayon_hf.CrayonTokenizerFast, transformers.AutoTokenizer, None, "x"]
     assert isinstance(ours._tokenizer, crayon_hf.Tokenizer)
     assert ours.backend_tokenizer is ours._tokenizer
     assert ours.is_fast
