@@ -125,14 +125,16 @@ class _Measuring:
         at_first = occupied()
         forget_peak()
         times: list[tuple[float, ...]] = []
+
+        def timed(documents: list[Any]) -> tuple[float, float]:
+            if kept is None or not times:
+                touch_free_pages()
+            return _timed(run, documents)
+
         while len(times) <= step["repeats"]:
             if len(times) > 1 and sum(wall for wall, _ in times) > step["seconds"]:
                 break
-            parts = []
-            for documents in kept or _batches(step):
-                if kept is None or not times:
-                    touch_free_pages()
-                parts.append(_timed(run, documents))
+            parts = [timed(documents) for documents in kept or _batches(step)]
             times.append(tuple(map(sum, zip(*parts, strict=True))))
         if kept is not None:
             return {"times": times}
