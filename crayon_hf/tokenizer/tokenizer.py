@@ -20,7 +20,7 @@ from crayon_hf.tokenizer_state import state
 from crayon_hf.tokenizer_state.modes import EXACT, mode_of
 from crayon_hf.util import validation
 from crayon_hf.util.files import write_atomic
-from crayon_hf.util.reference import json_of
+from crayon_hf.util.reference import exact_json_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,7 +142,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         Raises:
             UnsupportedError: A component is written in Python.
         """
-        tokenizer = cls._of(opening.open_buffer(_core.with_exact_scores(json_of(reference))))
+        tokenizer = cls._of(opening.open_buffer(exact_json_of(reference)))
         tokenizer._take_marks(reference)
         return tokenizer
 

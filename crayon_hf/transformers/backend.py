@@ -25,7 +25,7 @@ from crayon_hf.tokenizer_json.truncation_padding import stored_padding, stored_t
 from crayon_hf.tokenizer_state import state as states
 from crayon_hf.tokenizer_state.state import TokenizerState
 from crayon_hf.util.files import read_source, write_atomic
-from crayon_hf.util.reference import is_reference, json_of
+from crayon_hf.util.reference import exact_json_of, is_reference
 
 if TYPE_CHECKING:
     import tokenizers
@@ -127,7 +127,7 @@ def from_reference(reference: tokenizers.Tokenizer, keep: bool = False) -> Any:
     cannot read is returned unchanged, with a warning that it is not faster.
     """
     try:
-        path = _keep_source(_core.with_exact_scores(json_of(reference))) if keep else None
+        path = _keep_source(exact_json_of(reference)) if keep else None
         tokenizer = Tokenizer.from_tokenizers(reference) if path is None else Tokenizer.from_file(path)
         tokenizer._take_marks(reference)
         return _with_extras(tokenizer, reference)

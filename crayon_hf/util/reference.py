@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -30,18 +31,19 @@ def has_components() -> bool:
     return hasattr(reference_class(), "from_str")
 
 
-def json_of(tokenizer: tokenizers.Tokenizer) -> bytes:
-    """Return the ``tokenizer.json`` of the library's tokenizer.
+def exact_json_of(tokenizer: tokenizers.Tokenizer) -> bytes:
+    """Return the ``tokenizer.json`` of the library's tokenizer, with exact scores.
 
     Raise UnsupportedError if a component is written in Python.
     """
     try:
-        return tokenizer.to_str().encode()
+        json = tokenizer.to_str().encode()
     except AttributeError:
         need_components("from_tokenizers")
         raise TypeError(f"reference is {type(tokenizer).__name__}, expected tokenizers.Tokenizer") from None
     except Exception as error:  # the library raises Exception itself
         raise UnsupportedError(f"the tokenizer cannot be written: {error}") from error
+    return _core.with_exact_scores(json)
 
 
 def missing(module: str) -> Callable[[str], Any]:

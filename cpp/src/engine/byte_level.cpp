@@ -87,7 +87,7 @@ void encode_block(const ByteLevelTables& t, Bytes text, size_t n, Words words, S
             merge_pretoken(t, word, s, ids);
     };
     const auto is_uncut = [&](Bytes word) {
-        return find_whole(t, word) < 0 && ByteCuts::Walk(t.cuts, word.data, word.size).next() == word.size;
+        return ByteCuts::Walk(t.cuts, word.data, word.size).next() == word.size && find_whole(t, word) < 0;
     };
     const bool merges = t.match == nullptr;
     const WordMaker maker{

@@ -21,6 +21,7 @@
 
 namespace crayon {
 
+// Chooses no word.
 struct NoWord {
     bool operator()(Bytes) const { return false; }
 };
@@ -195,11 +196,9 @@ class WordIds {
         for (size_t k = 0; k < n_long; ++k) {
             const size_t j = long_[k];
             const Bytes word = word_at(b.missed[j]);
-            WordEntry& made = b.made[j];
-            if (memo_.find(MemoReader::key_of(word, hashes_[j]), hashes_[j], word, &made)) {
-                hold_few(&made);
-            } else if (maker.can_merge_longer(word)) {
-                made = entry_of_kind({0, 0}, kTask, n_tasks);
+            if (find_long(j, word)) continue;
+            if (maker.can_merge_longer(word)) {
+                b.made[j] = entry_of_kind({0, 0}, kTask, n_tasks);
                 tasks_[n_tasks].set(word.data, word.size, word.size, merged_[n_tasks]);
                 ++n_tasks;
                 waiting_[n_waiting++] = uint32_t(j);
@@ -220,7 +219,7 @@ class WordIds {
     void make_one(size_t j, Bytes word, const Maker& maker) {
         WordEntry& made = block_.made[j];
         if (is_long(word)) {
-            if (memo_.find(MemoReader::key_of(word, hashes_[j]), hashes_[j], word, &made)) return hold_few(&made);
+            if (find_long(j, word)) return;  // an earlier word of the block may have been the same
         } else if (const WordEntry& recent = block_.made[recent_of(j)]; word_matches(recent, key_of(j))) {
             made = recent;
             return;
@@ -231,6 +230,14 @@ class WordIds {
         made_.shrink_by(count);
         set_made(j, word, reinterpret_cast<const uint32_t*>(made_.data()) + start, count);
         if (!is_long(word)) recent_of(j) = uint16_t(j);
+    }
+
+    // Sets block_.made[j] to the memo's entry of a word of more than kWordKeyBytes, or returns false.
+    bool find_long(size_t j, Bytes word) {
+        WordEntry& made = block_.made[j];
+        if (!memo_.find(MemoReader::key_of(word, hashes_[j]), hashes_[j], word, &made)) return false;
+        hold_few(&made);
+        return true;
     }
 
     // Sets block_.made[j] to the entry of a word with these ids, and adds the word to the memo.

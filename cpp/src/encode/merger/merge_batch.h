@@ -11,9 +11,7 @@
 namespace crayon {
 
 struct MergeTask {
-    static constexpr size_t kLongest = 31;  // bytes of a pretoken
-    static constexpr size_t kWide = 16;     // from this size on, a pretoken needs 32 lanes
-    static constexpr size_t kRoom = 32;
+    static constexpr size_t kRoom = 32, kLongest = kRoom - 1;  // ids, and bytes of a pretoken
 
     uint8_t bytes[kRoom + 4];  // the pretoken; implementations read all of it
     uint32_t size;             // 1 to kLongest
@@ -27,8 +25,8 @@ struct MergeTask {
     }
 };
 
-// Implementations of MergeBatch (kernels.h), which give the ids that Merger::merge gives. Pretokens of kWide bytes
-// or more come last.
+// Implementations of MergeBatch (kernels.h), which give the ids that Merger::merge gives. Pretokens of up to 15
+// bytes come first.
 void merge_batch_scalar(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_avx2(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_avx512(const MergeTables& tables, MergeTask* tasks, size_t n);

@@ -144,11 +144,11 @@ class MergeLanes {
     size_t running_ = 0;
 };
 
-// Pretokens of MergeTask::kWide bytes or more come last.
+// Merges pretokens that fit 16 lanes, which come first, and then pretokens that need 32.
 template <typename Lanes16, typename Lanes32>
 void merge_by_size(const MergeTables& tables, MergeTask* tasks, size_t n) {
     MergeTask* const longer =
-        std::partition_point(tasks, tasks + n, [](const MergeTask& task) { return task.size < MergeTask::kWide; });
+        std::partition_point(tasks, tasks + n, [](const MergeTask& task) { return task.size < Lanes16::kCount; });
     MergeLanes<Lanes16>::merge(tables, tasks, longer);
     MergeLanes<Lanes32>::merge(tables, longer, tasks + n);
 }
